@@ -1,0 +1,1 @@
+"""Calibrant: evaluation in which nothing is taken on its word."""
