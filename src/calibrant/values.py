@@ -13,9 +13,7 @@ from typing import TypeAlias
 
 from calibrant.errors import InputError, Problem, quote
 
-_INSTANT = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?\s?(Z|z|[+-]\d\d:?\d\d)?", re.ASCII
-)
+_INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?\s?(Z|z|[+-]\d\d:?\d\d)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

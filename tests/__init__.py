@@ -1,0 +1,1 @@
+"""The tests: they mirror the source, and say of each part what it promises."""
