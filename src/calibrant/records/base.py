@@ -1,0 +1,125 @@
+"""What every record is: frozen, strict, round-tripping, and known by the digest of its canonical bytes."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from calibrant import canonical
+from calibrant.errors import InputError, Problem, Where, one_of, quote
+from calibrant.records.problems import Lines, models_in, no_lines, problems_of
+
+
+class Record(BaseModel):
+    """A frozen, strict value with one written form and one digest.
+
+    A record that stands alone in a file, a blob or the ledger has a `schema_name` such as ``calibrant.board.v1``; the
+    name is among the digested bytes, so that no record can stand in for one of another kind or version. Fields listed
+    in `presentation` are shown to people and are not part of the identity.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
+
+    schema_name: ClassVar[str] = ""
+    presentation: ClassVar[frozenset[str]] = frozenset()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as plain JSON values, every field present, with its schema where it has one."""
+        fields = self.model_dump(mode="json")
+        return {"schema": self.schema_name, **fields} if self.schema_name else fields
+
+    def to_bytes(self) -> bytes:
+        """The canonical bytes of the whole record; `from_bytes` gives an equal record back."""
+        return canonical.encode(self.to_dict())
+
+    def digest(self) -> str:
+        """The SHA-256 of the canonical bytes of the identity: every field but the presentation, here and inside."""
+        return canonical.digest(_identity(self, self.to_dict()))
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any], *, where: Where = Where(), lines: Lines = no_lines) -> Self:
+        """The record that ``fields`` (plain JSON values) describe; ``lines`` tells where each field was written.
+
+        Raises:
+            InputError: naming every field that is wrong.
+        """
+        fields = dict(fields)
+        if cls.schema_name:
+            refuse_other_schema(fields.pop("schema", None), cls.schema_name, where)
+        try:
+            return cls.model_validate(fields)
+        except ValidationError as refused:
+            raise InputError(problems_of(refused, cls, fields, where, lines)) from None
+
+    @classmethod
+    def from_bytes(cls, data: bytes | str, *, where: Where = Where()) -> Self:
+        """The record that JSON ``data`` holds, read strictly.
+
+        Raises:
+            InputError: for anything but the JSON of such a record.
+        """
+        value = canonical.decode(data, where=where)
+        if not isinstance(value, dict):
+            raise InputError(Problem(quote(value), f"a map (schema {cls.schema_name})", where=where))
+        return cls.from_dict(value, where=where)
+
+    @classmethod
+    def from_stored(cls, data: bytes) -> Self:
+        """The record in bytes that were written by `to_bytes` and whose digest was just checked: quicker, as strict.
+
+        Raises:
+            InputError: where the bytes are no such record after all.
+        """
+        try:
+            fields = json.loads(data)
+            return cls.from_dict(fields)
+        except (ValueError, AttributeError, TypeError, RecursionError) as broken:
+            raise InputError(Problem(f"stored bytes that are no {cls.schema_name}", "a whole record")) from broken
+
+    def _repr_html_(self) -> str:
+        """The record as a table, where a notebook shows it."""
+        rows = "".join(
+            f"<tr><th>{html.escape(name)}</th><td><code>{html.escape(str(value))}</code></td></tr>"
+            for name, value in self.to_dict().items()
+        )
+        return f"<table>{rows}</table>"
+
+
+def refuse_other_schema(found: object, expected: str, where: Where = Where()) -> None:
+    """Refuse a record that does not say that it is of the schema ``expected``, telling a newer version apart."""
+    if found == expected:
+        return
+    kind, _, _ = expected.rpartition(".v")
+    fix = f"Write `schema: {expected}`."
+    if isinstance(found, str) and found.startswith(f"{kind}.v"):
+        fix = "It was written for another version of Calibrant: read it with that version."
+    said = "no schema" if found is None else f"the schema {quote(found)}"
+    raise InputError(Problem(said, one_of([expected]), fix, Where(where.file, where.line, where.field)))
+
+
+def _identity(value: Any, dumped: Any) -> Any:
+    """``dumped`` without the presentation fields of ``value`` and of the records inside it."""
+    if isinstance(value, Record):
+        if not _has_presentation(type(value)):
+            return dumped
+        return {
+            name: _identity(getattr(value, name, None), item)
+            for name, item in dumped.items()
+            if name not in value.presentation
+        }
+    if isinstance(value, tuple) and isinstance(dumped, list):
+        return [_identity(item, written) for item, written in zip(value, dumped, strict=True)]
+    return dumped
+
+
+@cache
+def _has_presentation(kind: type[Record]) -> bool:
+    inside = (model for field in kind.model_fields.values() for model in models_in(field.annotation))
+    return bool(kind.presentation) or any(
+        _has_presentation(m) for m in inside if issubclass(m, Record) and m is not kind
+    )

@@ -1,0 +1,146 @@
+"""What the validator found, said for people: pydantic's errors as problems with file, line, field and a way out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NoReturn, TypeAlias, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from calibrant.errors import Problem, Where, nearest, one_of, quote
+
+Lines: TypeAlias = Callable[[tuple[str | int, ...]], int | None]
+"""Tells in which line of its file a field was written, by its path."""
+
+_CUSTOM = "calibrant"
+_EXPECTED = {
+    "string_type": "text",
+    "string_unicode": "whole Unicode text",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "dict_type": "a map",
+    "model_type": "a map",
+    "model_attributes_type": "a map",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "missing": "a value",
+}
+_SCALARS_TO_QUOTE = {"string_type"}
+
+
+def no_lines(path: tuple[str | int, ...]) -> int | None:
+    """The `Lines` of a value that came out of no file."""
+    del path
+    return None
+
+
+def refuse(found: str, expected: str, fix: str | None = None) -> NoReturn:
+    """Refuse a field from inside a validator, in the words of a `Problem`."""
+    raise PydanticCustomError(
+        _CUSTOM, "{found}; expected {expected}", {"found": found, "expected": expected, "fix": fix}
+    )
+
+
+def problems_of(
+    refused: ValidationError, model: type[BaseModel], value: Any, where: Where, lines: Lines = no_lines
+) -> list[Problem]:
+    """Every error that ``refused`` holds about ``value``, which was to become a ``model``."""
+    found: dict[str, Problem] = {}
+    for error in refused.errors(include_url=False):
+        path = _written_path(error["loc"], value)
+        problem = _problem(error, model, path)
+        field = ".".join(part for part in (where.field, field_name(path)) if part) or None
+        line = lines(path) if lines is not no_lines else None
+        place = Where(where.file, line if line is not None else where.line, field)
+        placed = Problem(problem.found, problem.expected, problem.fix, place)
+        found.setdefault(str(placed), placed)
+    return list(found.values())
+
+
+def field_name(path: tuple[str | int, ...]) -> str:
+    """``challenges[3].half`` for the path ``("challenges", 3, "half")``."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
+    return text
+
+
+def _problem(error: ErrorDetails, model: type[BaseModel], path: tuple[str | int, ...]) -> Problem:
+    kind, context, given = error["type"], error.get("ctx", {}), error["input"]
+    if kind == _CUSTOM:
+        return Problem(context["found"], context["expected"], context.get("fix"))
+    if kind == "extra_forbidden":
+        known = sorted(_fields_at(model, error["loc"][:-1]))
+        name = str(error["loc"][-1])
+        return Problem(f"the unknown key {quote(name)}", f"one of {', '.join(known)}", nearest(name, known))
+    if kind == "missing":
+        return Problem("nothing", f"the field {quote(str(path[-1]) if path else '')}", "Add it.")
+    if kind in {"literal_error", "enum"}:
+        names = re.findall(r"'([^']*)'", str(context.get("expected", "")))
+        fix = nearest(given, names) if isinstance(given, str) else None
+        return Problem(quote(given), one_of(names) or "another value", fix)
+    if kind in {"union_tag_invalid", "union_tag_not_found"}:
+        return _tag_problem(context, given)
+    fix = f'Quote it: "{given}".' if kind in _SCALARS_TO_QUOTE and isinstance(given, int | float) else None
+    return Problem(quote(given), _EXPECTED.get(kind) or _expected(error["msg"]), fix)
+
+
+def _tag_problem(context: Mapping[str, Any], given: Any) -> Problem:
+    names = re.findall(r"'([^']*)'", str(context.get("expected_tags", "")))
+    tag = context.get("tag")
+    field = str(context.get("discriminator", "kind")).strip("'")
+    expected = f"{field}: {one_of(names)}" if names else f"the field {quote(field)}"
+    if tag is None:
+        return Problem(f"no {quote(field)}" if isinstance(given, Mapping) else quote(given), expected)
+    return Problem(f"{field} {quote(tag)}", expected, nearest(str(tag), names))
+
+
+def _expected(message: str) -> str:
+    for start in ("Input should be ", "Value should ", "String should ", "Value error, "):
+        message = message.removeprefix(start)
+    return f"{message[:1].lower()}{message[1:]}"
+
+
+def _written_path(loc: tuple[str | int, ...], value: Any) -> tuple[str | int, ...]:
+    """``loc`` without the steps that pydantic adds for unions and for functions: only what somebody wrote."""
+    path: list[str | int] = []
+    for index, step in enumerate(loc):
+        last = index == len(loc) - 1
+        if isinstance(value, Mapping) and (step in value or last):
+            path.append(step)
+            value = value.get(step)
+        elif isinstance(value, list | tuple) and isinstance(step, int) and step < len(value):
+            path.append(step)
+            value = value[step]
+    return tuple(path)
+
+
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The models that a field of this annotation may hold, through unions, lists and maps."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from models_in(argument)
+
+
+def _fields_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> set[str]:
+    """The field names that are known where ``loc`` points, below ``model``."""
+    here = {model}
+    for step in loc:
+        if isinstance(step, int):
+            continue
+        below = {inner for m in here if step in m.model_fields for inner in models_in(m.model_fields[step].annotation)}
+        tagged = {m for m in here if step in _tags(m)}
+        here = below or tagged or here
+    return {name for m in here for name in m.model_fields}
+
+
+def _tags(model: type[BaseModel]) -> tuple[Any, ...]:
+    kind = model.model_fields.get("kind")
+    return get_args(kind.annotation) if kind is not None else ()

@@ -1,0 +1,111 @@
+"""The kinds of field that records are made of: ids, names, digests, instants, quantities, lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
+
+from calibrant.canonical import normal_name
+from calibrant.errors import InputError, quote
+from calibrant.records.problems import refuse
+from calibrant.units import plain, read_number
+from calibrant.values import format_instant, parse_instant
+
+T = TypeVar("T")
+
+_ID = re.compile(r"[\w][\w.:@+-]{0,199}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+def _id(text: str) -> str:
+    name = normal_name(text)
+    if not _ID.fullmatch(name):
+        refuse(f"the id {quote(text)}", "1 to 200 letters, digits and . _ : @ + -, a letter or digit first")
+    return name
+
+
+def _name(text: str) -> str:
+    if not text.strip() or len(text) > 1000 or any(not c.isprintable() for c in text):
+        refuse(quote(text), "a name: printable text in one line")
+    return normal_name(text)
+
+
+def _prose(text: str) -> str:
+    if not text.strip():
+        refuse("empty text", "some text")
+    return text
+
+
+def _digest(text: str) -> str:
+    if not _DIGEST.fullmatch(text):
+        refuse(quote(text), "a SHA-256 digest: 64 lower-case hexadecimal digits")
+    return text
+
+
+def _instant(value: Any) -> Any:
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            refuse("a time without a zone", "an instant with a zone")
+        return parse_instant(format_instant(value))
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_instant(value)
+    except InputError as wrong:
+        problem = wrong.problems[0]
+        refuse(problem.found, problem.expected, problem.fix)
+
+
+def _quantity(value: Any) -> Any:
+    """Numbers and the text of a number; a double is taken as it is written (0.1 is a tenth)."""
+    if isinstance(value, bool):
+        refuse(quote(value), "a number")
+    if isinstance(value, Decimal) and value.is_finite():
+        return plain(value)
+    if isinstance(value, int | float):
+        read = read_number(repr(value))
+    elif isinstance(value, str):
+        read = read_number(value)
+    else:
+        read = None
+    if read is None:
+        refuse(quote(value), "a number")
+    return read
+
+
+def write_quantity(value: Decimal) -> str:
+    """The one written form of an exact number: digits, a point where it needs one, no exponent."""
+    return format(plain(value), "f")
+
+
+Id = Annotated[str, AfterValidator(_id)]
+"""An identifier in normalisation form C, without spaces."""
+
+Name = Annotated[str, AfterValidator(_name)]
+"""A name for people, in one line and normalisation form C."""
+
+Prose = Annotated[str, AfterValidator(_prose)]
+"""Text that is not blank, kept as it was written."""
+
+Digest = Annotated[str, AfterValidator(_digest)]
+"""A SHA-256 in lower-case hexadecimal."""
+
+Instant = Annotated[datetime, BeforeValidator(_instant), PlainSerializer(format_instant, return_type=str)]
+"""A moment in UTC, written ``2026-03-01T09:30:00.000000Z``."""
+
+Quantity = Annotated[Decimal, BeforeValidator(_quantity), PlainSerializer(write_quantity, return_type=str)]
+"""An exact number; written as text, read from a number or from text."""
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+"""A number from 0 to 1."""
+
+Many = Annotated[tuple[T, ...], Field(strict=False)]
+"""A list, kept as a tuple."""
+
+Settings = Annotated[Mapping[str, Any], Field(default_factory=dict)]
+"""A map of JSON values whose keys somebody else defines."""
