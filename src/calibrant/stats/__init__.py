@@ -1,0 +1,1 @@
+"""Estimates, intervals and agreement: pure functions with their sources."""

@@ -1,0 +1,1 @@
+"""What fills the seats: one narrow seam, and the subjects that ship."""

@@ -1,0 +1,1 @@
+"""What resolves: one narrow seam to the world, and the resolvers that ship."""
