@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 import rfc8785
 
-from calibrant.errors import InputError, Problem, Where, quote
+from calibrant.errors import InputError, Problem, Where, field_name, quote
 
 MAX_DEPTH: Final = 64
 """Deepest nesting of lists and maps in any record or file."""
@@ -22,15 +24,15 @@ MAX_DEPTH: Final = 64
 MAX_INTEGER: Final = 2**53 - 1
 """Largest integer that every JSON reader gives back unchanged (RFC 7493, section 2.2)."""
 
-_fast = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_LONGEST_WHOLE_DOUBLE = len("-100000000000000000000")  # from 1e21 on, RFC 8785 writes an exponent
 
-
-class _NeedsRfc8785(Exception):
-    """The standard library's encoder would not give RFC 8785's bytes for this value."""
+_fast = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=False, check_circular=False, separators=(",", ":"), allow_nan=False
+).encode
 
 
 def encode(value: Any) -> bytes:
-    """The RFC 8785 bytes of ``value``: maps, lists, text, numbers, booleans and None.
+    """The RFC 8785 bytes of ``value``: maps, lists, text, numbers, booleans and None, of exactly those types.
 
     rfc8785 is the authority. The C encoder of the standard library gives the same bytes four times as fast where all
     keys are ASCII and all floats are of ordinary size; a property test holds the two together.
@@ -39,18 +41,9 @@ def encode(value: Any) -> bytes:
         InputError: for a value that JSON cannot carry exactly, naming where in the value it stands.
     """
     try:
-        return _fast(_ordinary(value, 0)).encode("utf-8")
-    except _NeedsRfc8785:
-        pass
-    except UnicodeEncodeError:
-        _refuse_surrogates(value, "")
-        raise
-    _refuse_deep(value, 0)
-    _refuse_surrogates(value, "")
-    try:
-        return rfc8785.dumps(value)
-    except rfc8785.CanonicalizationError as refused:
-        raise _refusal(str(refused), "what RFC 8785 can carry") from None
+        return _encoded(value)
+    except InputError as refused:
+        raise _placed(refused, Where(field=field_name(_path_to_fault(value)) or None)) from None
 
 
 def digest(value: Any) -> str:
@@ -63,110 +56,167 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _ordinary(value: Any, depth: int) -> Any:
-    """``value`` with whole floats as integers, for the fast encoder; refuses what JSON cannot carry."""
+def _encoded(value: Any) -> bytes:
+    unusual: list[Any] = []
+    plain = _plain(value, 0, unusual)
+    try:
+        return rfc8785.dumps(plain) if unusual else _fast(plain).encode("utf-8")
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError):  # all else was refused before
+        raise _refusal("a lone surrogate (half of a character)", "whole Unicode text") from None
+
+
+def _plain(value: Any, depth: int, unusual: list[Any]) -> Any:
+    """``value`` with whole floats as integers, for the fast encoder; what only rfc8785 writes right is ``unusual``."""
     kind = type(value)
     if kind is str or value is None or kind is bool:
         return value
     if kind is int:
         if not -MAX_INTEGER <= value <= MAX_INTEGER:
-            raise _refusal(f"the integer {quote(value)}", "an integer within ±(2^53 - 1)", "Write it as text.")
+            raise _too_big(value)
         return value
     if kind is float:
-        return _ordinary_float(value)
-    if depth >= MAX_DEPTH:
-        raise _refusal(f"nesting deeper than {MAX_DEPTH}", f"at most {MAX_DEPTH} levels")
+        return _plain_float(value, unusual)
+    if depth >= MAX_DEPTH and kind in (dict, list, tuple):
+        raise _too_deep()
     if kind is dict:
         for key in value:
             if type(key) is not str:
                 raise _refusal(f"the key {quote(key)}", "text as a key")
-            if not key.isascii():
-                raise _NeedsRfc8785
-        return {key: _ordinary(item, depth + 1) for key, item in value.items()}
+            if not key.isascii():  # UTF-16 and code points sort differently
+                unusual.append(key)
+        return {key: _plain(item, depth + 1, unusual) for key, item in value.items()}
     if kind is list or kind is tuple:
-        return [_ordinary(item, depth + 1) for item in value]
-    raise _refusal(f"a {kind.__name__}", "a map, a list, text, a number, true, false or null")
+        return [_plain(item, depth + 1, unusual) for item in value]
+    raise _refusal(f"a value of type {kind.__name__}", "a map, a list, text, a number, true, false or null")
 
 
-def _ordinary_float(value: float) -> float | int:
-    if value != value or value in (float("inf"), float("-inf")):
-        raise _refusal(repr(value), "a finite number")
+def _plain_float(value: float, unusual: list[Any]) -> float | int:
     size = abs(value)
     if size <= MAX_INTEGER and value.is_integer():
         return int(value)
-    if 1e-4 <= size < 1e16:
-        return value
-    raise _NeedsRfc8785
+    if not 1e-4 <= size <= MAX_INTEGER:
+        if value != value or size == float("inf"):
+            raise _refusal(repr(value), "a finite number")
+        unusual.append(value)
+    return value
 
 
-def _refuse_surrogates(value: Any, path: str) -> None:
-    if isinstance(value, str):
-        try:
-            value.encode("utf-8")
-        except UnicodeEncodeError:
-            raise _refusal("a lone surrogate (half of a character)", "whole Unicode text", field=path) from None
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            _refuse_surrogates(key, path)
-            _refuse_surrogates(item, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, Sequence):
-        for index, item in enumerate(value):
-            _refuse_surrogates(item, f"{path}[{index}]")
+def _path_to_fault(value: Any) -> list[str | int]:
+    """The steps from ``value``, which is refused, down to the smallest part that is refused by itself."""
+    path: list[str | int] = []
+    while True:
+        for step, part in _parts(value):
+            if not _is_sound(part):
+                path.append(step)
+                value = part
+                break
+        else:
+            return path
 
 
-def _refusal(found: str, expected: str, fix: str | None = None, field: str | None = None) -> InputError:
-    return InputError(Problem(found, expected, fix, Where(field=field or None)))
+def _parts(value: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(value, dict):
+        return ((key, part) for key, part in value.items() if isinstance(key, str))
+    return enumerate(value) if isinstance(value, list | tuple) else ()
+
+
+def _is_sound(value: Any) -> bool:
+    try:
+        _encoded(value)
+    except InputError:
+        return False
+    return True
+
+
+def _refusal(found: str, expected: str, fix: str | None = None) -> InputError:
+    return InputError(Problem(found, expected, fix))
+
+
+def _too_big(number: object) -> InputError:
+    return _refusal(f"the integer {quote(number)}", "an integer within ±(2^53 - 1)", "Write it as text.")
+
+
+def _too_deep() -> InputError:
+    return _refusal(f"nesting deeper than {MAX_DEPTH} levels", f"at most {MAX_DEPTH} levels of lists and maps")
+
+
+def _placed(refused: InputError, where: Where) -> InputError:
+    return InputError([replace(problem, where=where) for problem in refused.problems])
 
 
 def decode(data: bytes | str, *, where: Where = Where()) -> Any:
-    """Read one JSON value as strictly as `encode` writes it; bytes may start with a UTF-8 byte-order mark.
+    """Read one JSON value as strictly as `encode` writes it; it may start with a UTF-8 byte-order mark.
+
+    A whole number beyond 2^53 is read only in the spelling that RFC 8785 gives a double (``100000000000000000000`` is
+    1e20): any other would come back changed.
 
     Raises:
         InputError: at ``where``, with the line, for anything that is not JSON or that `encode` would refuse.
     """
-    text = decode_utf8(data, where=where) if isinstance(data, bytes) else data
+    text = decode_utf8(data, where=where) if isinstance(data, bytes) else data.removeprefix("\ufeff")
     try:
         value = json.loads(
             text, object_pairs_hook=_distinct, parse_constant=_no_constant, parse_float=_finite, parse_int=_exact
         )
-    except InputError as problem:
-        raise InputError([_at(p, where) for p in problem.problems]) from None
-    except json.JSONDecodeError as broken:
-        line = (where.line or 1) + broken.lineno - 1
-        found = f"{broken.msg[:1].lower()}{broken.msg[1:]} (column {broken.colno})"
-        raise InputError(Problem(found, "JSON", where=Where(where.file, line, where.field))) from None
-    except RecursionError:
-        raise InputError(
-            Problem(f"nesting deeper than {MAX_DEPTH}", f"at most {MAX_DEPTH} levels", where=where)
-        ) from None
-    try:
         _refuse_deep(value, 0)
-        _refuse_surrogates(value, "")
-    except InputError as problem:
-        raise InputError([_at(p, where) for p in problem.problems]) from None
+    except InputError as refused:
+        raise _placed(refused, where) from None
+    except json.JSONDecodeError as broken:
+        raise InputError(_broken(broken, where)) from None
+    except RecursionError:
+        raise _placed(_too_deep(), where) from None
+    if _may_hold_surrogates(text):
+        _refuse_surrogates(value, where)
     return value
 
 
-def _at(problem: Problem, where: Where) -> Problem:
-    field = ".".join(part for part in (where.field, problem.where.field) if part) or None
-    return Problem(problem.found, problem.expected, problem.fix, Where(where.file, where.line, field))
+def _broken(broken: json.JSONDecodeError, where: Where) -> Problem:
+    """The parser's complaint in our words: ``Expecting value: line 1 column 5`` and the like."""
+    line, column = (where.line or 1) + broken.lineno - 1, f"at column {broken.colno}"
+    place = Where(where.file, line, where.field)
+    if broken.msg.startswith("Expecting "):
+        there = broken.doc[broken.pos : broken.pos + 20].partition("\n")[0]
+        found = quote(there) if there else "the end of the line" if broken.pos < len(broken.doc) else "the end"
+        return Problem(f"{found} {column}", f"JSON, here a {broken.msg.removeprefix('Expecting ')}", where=place)
+    complaint = broken.msg.removesuffix(" at")
+    return Problem(f"{complaint[:1].lower()}{complaint[1:]} {column}", "JSON", where=place)
+
+
+def _may_hold_surrogates(text: str) -> bool:
+    """Whether a lone surrogate could be in what ``text`` says: escaped, or (never out of a file) as it is."""
+    if "\\ud" in text or "\\uD" in text:
+        return True
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _refuse_surrogates(value: Any, where: Where) -> None:
+    try:
+        encode(value)
+    except InputError as refused:
+        inside = refused.problems[0].where.field
+        field = ".".join(part for part in (where.field, inside) if part) or None
+        raise _placed(refused, replace(where, field=field)) from None
 
 
 def _refuse_deep(value: Any, depth: int) -> None:
-    children = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else None
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
     if children is None:
         return
     if depth >= MAX_DEPTH:
-        raise _refusal(f"nesting deeper than {MAX_DEPTH}", f"at most {MAX_DEPTH} levels")
+        raise _too_deep()
     for child in children:
-        _refuse_deep(child, depth + 1)
+        if isinstance(child, dict | list):
+            _refuse_deep(child, depth + 1)
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
         raise _refusal(f"the key {quote(twice)} twice in one map", "each key once")
     return found
 
@@ -178,14 +228,21 @@ def _no_constant(name: str) -> Any:
 def _finite(text: str) -> float:
     number = float(text)
     if number in (float("inf"), float("-inf")):
-        raise _refusal(quote(text), "a number that fits a double")
+        raise _refusal(f"the number {quote(text)}", "a number that fits a double")
+    if number == 0 and text.lower().partition("e")[0].strip("-0."):
+        raise _refusal(f"the number {quote(text)}", "a number that a double can tell from zero")
     return number
 
 
-def _exact(text: str) -> int:
-    if len(text) > 17 or abs(int(text)) > MAX_INTEGER:
-        raise _refusal(f"the integer {quote(text)}", "an integer within ±(2^53 - 1)", "Write it as text.")
-    return int(text)
+def _exact(text: str) -> int | float:
+    if len(text) <= _LONGEST_WHOLE_DOUBLE:
+        number = int(text)
+        if -MAX_INTEGER <= number <= MAX_INTEGER:
+            return number
+        double = float(number)
+        if rfc8785.dumps(double) == text.encode():
+            return double
+    raise _too_big(text)
 
 
 def decode_utf8(data: bytes, *, where: Where = Where()) -> str:
@@ -197,10 +254,11 @@ def decode_utf8(data: bytes, *, where: Where = Where()) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as broken:
-        line = data.count(b"\n", 0, broken.start) + 1
+        seen = broken.object  # the codec may have dropped the byte-order mark
+        line = seen.count(b"\n", 0, broken.start) + 1
         raise InputError(
             Problem(
-                f"the byte 0x{data[broken.start]:02x}, which is not UTF-8",
+                f"the byte 0x{seen[broken.start]:02x}, which is not UTF-8",
                 "UTF-8 text",
                 "Save the file as UTF-8.",
                 Where(where.file, line, where.field),

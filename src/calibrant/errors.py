@@ -15,16 +15,27 @@ A message says where, what was found, what was expected and what to do.
 from __future__ import annotations
 
 import difflib
+import math
+import re
+import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 _LONGEST_QUOTE = 80
+_LONGEST_NAME = 200
+_PLAIN_KEY = re.compile(r"[\w-]+")
+
+_short = reprlib.Repr()
+_short.maxstring = _short.maxother = _short.maxlong = _LONGEST_QUOTE
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place in somebody's input: a file, a line in it (from 1), a field such as ``challenges[3].half``."""
+    """A place in somebody's input: a file, a line in it (from 1), a field such as ``challenges[3].half``.
+
+    Its text is escaped like a quote: names of files and fields come from outside too.
+    """
 
     file: str | None = None
     line: int | None = None
@@ -34,7 +45,7 @@ class Where:
         place = self.file or ""
         if self.line is not None:
             place += f":{self.line}"
-        return ": ".join(part for part in (place, self.field) if part)
+        return _printable(": ".join(part for part in (place, self.field) if part))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +83,10 @@ class InputError(CalibrantError):
         self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
         super().__init__("\n".join(map(str, self.problems)))
 
+    def __reduce__(self) -> tuple[type[Self], tuple[tuple[Problem, ...]]]:
+        """Copy and pickle by the problems: an error crosses processes whole."""
+        return type(self), (self.problems,)
+
 
 class CheckFailed(CalibrantError):
     """The data could be read and the check says no."""
@@ -96,23 +111,53 @@ class RunLocked(MachineError):
 
 
 def quote(value: object) -> str:
-    """``value`` as it may stand in a message: escaped, so that it cannot move a terminal, and cut to a line."""
-    text = ascii(value) if not isinstance(value, str) else '"' + _escaped(value) + '"'
+    """``value`` as it may stand in a message, whatever it is: in one line, cut, unable to move a terminal."""
+    text = f'"{_escaped(value)}"' if isinstance(value, str) else _printable(_shown(value))
     return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 1]}…"
 
 
+def _shown(value: object) -> str:
+    if isinstance(value, int) and value.bit_length() > 1000:  # Python itself refuses to write the longest of them
+        return f"an integer of about {math.ceil(value.bit_length() * math.log10(2))} digits"
+    return _short.repr(value)
+
+
 def _escaped(text: str) -> str:
-    head = text[: 2 * _LONGEST_QUOTE]
-    return "".join(c if c.isprintable() and c != '"' else c.encode("unicode_escape").decode() for c in head)
+    """``text`` as it would be written between quotes; no more of it than a quote shows."""
+    return _printable(text[:_LONGEST_QUOTE].replace("\\", "\\\\").replace('"', '\\"'))
+
+
+def _printable(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def one_of(names: Iterable[str]) -> str:
-    """``a, b or c`` for a message that lists what was expected."""
+    """``"a", "b" or "c"`` for a message that lists what was expected; empty for no name."""
     listed = [quote(name) for name in names]
     return " or ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """``Did you mean "half"?`` where a known name is near, else None."""
+    if len(name) > _LONGEST_NAME:  # no name at all, and the comparison would take long
+        return None
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"Did you mean {quote(close[0])}?" if close else None
+
+
+def field_name(path: Iterable[str | int]) -> str:
+    """The field at ``path``: ``challenges[3].half`` for the steps ``"challenges", 3, "half"``.
+
+    A key that is no plain word stands quoted in brackets: ``facts["a b"]``.
+    """
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif _PLAIN_KEY.fullmatch(step):
+            text += f".{step}" if text else step
+        else:
+            text += f"[{quote(step)}]"
+    return text

@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 from calibrant.errors import InputError, Problem, quote
 
-_INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?\s?(Z|z|[+-]\d\d:?\d\d)?", re.ASCII)
+_DAY, _TIME, _ZONE = r"\d{4}-\d\d-\d\d", r"(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d", r"[Zz]|[+-]\d\d:?[0-5]\d"
+_INSTANT = re.compile(rf"({_DAY})[Tt ]({_TIME})(?:\.(\d{{1,6}})\d*)?\s?({_ZONE})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def format_instant(moment: datetime) -> str:
     Raises:
         ValueError: for a naive datetime.
     """
-    if moment.tzinfo is None:
+    if moment.utcoffset() is None:
         raise ValueError("a naive datetime names no instant")
     utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
     return utc.isoformat(timespec="microseconds")[:26] + "Z"
@@ -73,9 +74,9 @@ def format_instant(moment: datetime) -> str:
 
 def format_duration(seconds: float) -> str:
     """A duration for people: ``850 ms``, ``12.3 s``, ``4 min 05 s``, ``2 h 10 min``."""
-    if seconds < 1:
+    if seconds < 0.9995:
         return f"{seconds * 1000:.0f} ms"
-    if seconds < 60:
+    if seconds < 59.95:
         return f"{seconds:.1f} s"
     whole = timedelta(seconds=round(seconds))
     minutes, rest = divmod(int(whole.total_seconds()), 60)
