@@ -1,0 +1,166 @@
+"""What can be said against a board before anybody is asked: pairing, coverage, leakage, options, null policies."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from calibrant.errors import Problem, Where, quote
+from calibrant.grounding.leak import is_distinctive, stands_in
+from calibrant.grounding.options import check_options
+from calibrant.grounding.policies import POLICIES, Policy, paid
+from calibrant.records.board import BoardHeader, Challenge
+from calibrant.records.profile import Profile
+
+SETTLES_NOTHING = frozenset({"withheld", "attested", "other-lane", "future", "pending"})
+"""Resolver kinds that may settle an out-half; any other kind is expected to find a fact."""
+
+_SEED = 20_260_101
+_MOST_NAMED = 8
+
+
+@dataclass(slots=True)
+class BoardCheck:
+    """What a check of a board found. ``problems`` refuse the board; ``warnings`` do not."""
+
+    challenges: int = 0
+    pairs: int = 0
+    by_seat: Counter[str] = field(default_factory=Counter)
+    by_test_type: Counter[str] = field(default_factory=Counter)
+    policies: dict[str, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+
+
+def check_board(
+    header: BoardHeader,
+    profile: Profile,
+    challenges: Iterable[Challenge],
+    *,
+    where: Callable[[int], Where] = lambda index: Where(field=f"challenges[{index}]"),
+    policies: Mapping[str, Policy] = POLICIES,
+) -> BoardCheck:
+    """Check a board against its profile, in one pass over its challenges, in this order:
+
+    1. options exclude one another and cover the plausible space;
+    2. no out-half is settled by a source that finds a fact;
+    3. every pair has both halves (a half-written pair is named);
+    4. the target or an inline fact of a pair does not stand in what its out-half shows;
+    5. no null policy is paid a pair;
+    6. every lane has a grounding pair of its own.
+
+    ``where`` tells in which place a challenge was written, by its index.
+    """
+    found = BoardCheck(policies=dict.fromkeys(policies, 0))
+    open_pairs: dict[str, tuple[int, Challenge]] = {}
+    paid_pairs: dict[str, list[str]] = {name: [] for name in policies}
+    chance = random.Random(_SEED)  # noqa: S311 - a null policy that picks at random, not a secret
+    for index, challenge in enumerate(challenges):
+        found.challenges += 1
+        found.by_seat[challenge.seat] += 1
+        found.by_test_type[challenge.test_type] += 1
+        found.problems += [_placed(problem, where(index)) for problem in _options(challenge)]
+        found.warnings += [_placed(problem, where(index)) for problem in _out_source(challenge)]
+        if challenge.pair_id is None:
+            continue
+        if challenge.pair_id not in open_pairs:
+            open_pairs[challenge.pair_id] = (index, challenge)
+            continue
+        first_index, first = open_pairs.pop(challenge.pair_id)
+        found.pairs += 1
+        in_half, out_half = (first, challenge) if first.half == "in" else (challenge, first)
+        out_index = index if challenge is out_half else first_index
+        found.problems += [_placed(p, where(out_index)) for p in _leaks(in_half, out_half, header)]
+        for name, pair_id in paid(in_half, out_half, chance, policies):
+            found.policies[name] += 1
+            paid_pairs[name].append(pair_id)
+    found.problems += [_half_written(c, where(i)) for i, c in open_pairs.values() if _must_pair(profile, c)]
+    found.problems += list(_paid(paid_pairs))
+    found.problems += list(_uncovered(header, found))
+    return found
+
+
+def _placed(problem: Problem, place: Where) -> Problem:
+    inner = ".".join(part for part in (place.field, problem.where.field) if part) or None
+    return Problem(problem.found, problem.expected, problem.fix, Where(place.file, place.line, inner))
+
+
+def _options(challenge: Challenge) -> Iterator[Problem]:
+    if challenge.outcome is not None:
+        for problem in check_options(challenge.outcome):
+            yield _placed(problem, Where(field="outcome"))
+
+
+def _out_source(challenge: Challenge) -> Iterator[Problem]:
+    if challenge.half == "out" and challenge.resolver and challenge.resolver.kind not in SETTLES_NOTHING:
+        kind = challenge.resolver.kind
+        yield Problem(
+            f"an out-half resolved by {quote(kind)}",
+            "withheld, attested, other-lane or future",
+            "Where it finds a fact, the pair is not scored (invalid-challenge).",
+            Where(field="resolver.kind"),
+        )
+
+
+def _must_pair(profile: Profile, challenge: Challenge) -> bool:
+    test_type = profile.test_type(challenge.test_type)
+    return test_type is not None and test_type.paired != "never"
+
+
+def _half_written(challenge: Challenge, place: Where) -> Problem:
+    other = "out" if challenge.half == "in" else "in"
+    return Problem(
+        f"the pair {quote(str(challenge.pair_id))} with only its {challenge.half}-half",
+        f"its {other}-half too",
+        "Write it, or derive an out-half with `withhold`." if other == "out" else "Write it.",
+        place,
+    )
+
+
+def _leaks(in_half: Challenge, out_half: Challenge, header: BoardHeader) -> Iterator[Problem]:
+    """The target, or a fact that stands in the board itself, in what the out-half shows."""
+    seat = header.seat(out_half.seat)
+    shown = [("prompt", turn) for turn in (out_half.prompt, *(turn.content for turn in out_half.turns)) if turn]
+    shown += [("evidence", item.text) for item in (*seat.evidence, *out_half.evidence) if item.text]
+    shown.append(("context", seat.context))
+    for fact in _known_facts(in_half):
+        place = next((name for name, text in shown if stands_in(fact, text)), None)
+        if place is not None:
+            found = f"the fact {quote(str(fact))} of {quote(in_half.id)} in the {place} of its out-half"
+            yield Problem(found, f"an out-half whose {place} does not give the fact away", None, Where(field=place))
+            return
+
+
+def _known_facts(in_half: Challenge) -> Iterator[object]:
+    if in_half.target is not None and len(in_half.target.split()) <= 12:
+        yield in_half.target
+    inline = in_half.resolver.params.get("value") if in_half.resolver is not None else None
+    for fact in inline if isinstance(inline, list) else [inline]:
+        if isinstance(fact, str) and is_distinctive(fact):
+            yield fact
+
+
+def _paid(paid_pairs: Mapping[str, list[str]]) -> Iterator[Problem]:
+    for policy, pairs in paid_pairs.items():
+        if pairs:
+            named = ", ".join(pairs[:_MOST_NAMED]) + (
+                f" and {len(pairs) - _MOST_NAMED} more" if pairs[_MOST_NAMED:] else ""
+            )
+            yield Problem(
+                f"{len(pairs)} pairs paid to the null policy {quote(policy)}: {named}",
+                "no pair for a seat that knows nothing",
+                "Rewrite these pairs.",
+            )
+
+
+def _uncovered(header: BoardHeader, found: BoardCheck) -> Iterator[Problem]:
+    if found.challenges == 0:
+        yield Problem("no challenge", "at least one challenge")
+    for index, seat in enumerate(header.seats):
+        if not found.by_seat[seat.id]:
+            lane = f"the seat {quote(seat.id)} (lane: {seat.lane}) without a challenge"
+            yield Problem(
+                lane, "challenges in every lane", "Write some, or drop the seat.", Where(field=f"seats[{index}]")
+            )
