@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeAlias, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from calibrant.errors import Problem, Where, nearest, one_of, quote
+from calibrant.errors import Problem, Where, field_name, nearest, one_of, quote
 
 Lines: TypeAlias = Callable[[tuple[str | int, ...]], int | None]
 """Tells in which line of its file a field was written, by its path."""
@@ -61,14 +61,6 @@ def problems_of(
         placed = Problem(problem.found, problem.expected, problem.fix, place)
         found.setdefault(str(placed), placed)
     return list(found.values())
-
-
-def field_name(path: tuple[str | int, ...]) -> str:
-    """``challenges[3].half`` for the path ``("challenges", 3, "half")``."""
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
-    return text
 
 
 def _problem(error: ErrorDetails, model: type[BaseModel], path: tuple[str | int, ...]) -> Problem:
