@@ -1,0 +1,301 @@
+"""A store as an SQLite file: how it is made, opened to write or to read, and left. What is SQLite's alone is here."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+from calibrant.errors import CheckFailed, InputError, MachineError, Problem, Where, quote
+from calibrant.ledger.tables import METADATA
+from calibrant.ledger.trouble import code_of, not_a_store, refuse_what_is_no_file, translated
+
+APPLICATION_ID: Final = 0x43414C42
+"""``CALB`` in the file's header: this is a Calibrant store."""
+
+FORMAT: Final = 1
+"""The newest format of a store that this version reads, and the one that it writes."""
+
+BUSY_SECONDS: Final = 30.0
+"""How long one access waits for another before it gives up."""
+
+_TIDYING_SECONDS: Final = 1.0
+_SIDE_FILES: Final = ("-wal", "-shm", "-journal")
+_CACHE_KIB: Final = 32_768
+_LOG_PAGES: Final = 4_000
+_PASSING: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
+_NEEDS_WRITING: Final = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
+
+_COLUMNS: Final = {
+    ("blobs", "digest", "BLOB", 1, 0),
+    ("blobs", "data", "BLOB", 1, 0),
+    ("entries", "seq", "INTEGER", 1, 1),
+    ("entries", "kind", "TEXT", 1, 0),
+    ("entries", "key", "TEXT", 1, 0),
+    ("entries", "leaf", "BLOB", 1, 0),
+    ("entries", "body", "BLOB", 1, 0),
+    ("heads", "size", "INTEGER", 1, 1),
+    ("heads", "root", "BLOB", 1, 0),
+}
+_COLUMNS_SQL: Final = (
+    'SELECT m.name, c.name, c.type, c."notnull", c.pk FROM sqlite_master m, pragma_table_xinfo(m.name) c '
+    "WHERE m.type = 'table'"
+)
+_INDEXES: Final = {
+    ("entries", "entries_by_kind", 0, 0, "kind", "BINARY"),
+    ("blobs", "sqlite_autoindex_blobs_1", 1, 0, "digest", "BINARY"),
+}
+_INDEXES_SQL: Final = (
+    'SELECT m.name, i.name, i."unique", i.partial, c.name, c.coll '
+    "FROM sqlite_master m, pragma_index_list(m.name) i, pragma_index_xinfo(i.name) c "
+    "WHERE m.type = 'table' AND c.\"key\" = 1"
+)
+
+
+class Database:
+    """One open connection to a store file. Raises what the driver raises: `trouble.translated` explains it."""
+
+    def __init__(self, file: Path, flags: str, *, on_close: Callable[[], object] | None = None) -> None:
+        self._cleanup = contextlib.ExitStack()
+        if on_close is not None:
+            self._cleanup.callback(on_close)
+        try:
+            engine = _engine(f"{file.absolute().as_uri()}?{flags}", writes=flags.startswith("mode=rw"))
+            self._cleanup.callback(engine.dispose)
+            self.connection: Connection = engine.connect()
+            self._cleanup.callback(self.connection.close)
+        except BaseException:
+            self._cleanup.close()
+            raise
+
+    @property
+    def driver(self) -> sqlite3.Connection:
+        """The driver's own connection: for pragmas, and for one statement that is asked a million times."""
+        driver = self.connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        return driver
+
+    def pragma(self, text: str) -> Any:
+        """The first value that ``PRAGMA text`` answers with, or None."""
+        row = self.driver.execute(f"PRAGMA {text}").fetchone()
+        return row and row[0]
+
+    def close(self) -> None:
+        """Close the connection; a second call does nothing."""
+        self._cleanup.close()
+
+
+def _engine(uri: str, *, writes: bool) -> Engine:
+    engine = create_engine("sqlite+pysqlite://", creator=lambda: _connect(uri), poolclass=NullPool)
+    if not writes:
+        return engine.execution_options(isolation_level="AUTOCOMMIT")  # each read is a snapshot of its own
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")  # the driver would only begin at the first row, as a reader
+
+
+def _connect(uri: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    for setting in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):  # the file may be anybody's
+        connection.execute(f"PRAGMA {setting}")
+    return connection
+
+
+def create(path: Path) -> None:
+    """Make an empty store at ``path``, whole or not at all. The caller holds the writer's lock.
+
+    Raises:
+        InputError: where something is there already.
+        MachineError: where it cannot be made.
+    """
+    if os.path.lexists(path):
+        problem = Problem("something at this path", "nothing yet", "Open it, or choose another path.", Where(str(path)))
+        raise InputError(problem)
+    new = path.with_name(path.name + ".new")
+    with translated(path, "create"):
+        _remove(new)
+        try:
+            _build(new)
+            new.rename(path)
+            _sync_folder(path.parent)
+        finally:
+            with contextlib.suppress(OSError):
+                _remove(new)
+
+
+def _build(file: Path) -> None:
+    with contextlib.closing(Database(file, "mode=rwc")) as database:
+        database.pragma("synchronous=FULL")
+        database.pragma("fullfsync=ON")
+        with database.connection.begin():
+            database.pragma(f"application_id={APPLICATION_ID}")
+            database.pragma(f"user_version={FORMAT}")
+            METADATA.create_all(database.connection, checkfirst=False)
+
+
+def _remove(file: Path) -> None:
+    for suffix in ("", *_SIDE_FILES):
+        file.with_name(file.name + suffix).unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def open_writer(path: Path) -> Database:
+    """Connect to the store at ``path`` for appending. The caller holds the writer's lock.
+
+    Each commit is on the disk when it returns (write-ahead log, ``synchronous=FULL``), and no reader waits for it.
+
+    Raises:
+        InputError, CheckFailed: for what is no store, or a damaged one.
+        MachineError: where it cannot be written.
+    """
+    refuse_what_is_no_file(path)
+    with translated(path, "write to"):
+        database = Database(path, "mode=rw")
+        try:
+            check_format(database, path)
+            _set_up_writing(database, path)
+        except BaseException:
+            database.close()
+            raise
+    return database
+
+
+def _set_up_writing(database: Database, path: Path) -> None:
+    if database.pragma("journal_mode=WAL") != "wal":
+        raise MachineError(f"cannot write to {quote(str(path))}: its disk does not support a write-ahead log.")
+    database.pragma("synchronous=FULL")
+    database.pragma("fullfsync=ON")  # macOS: without it, data that was synced may still be in the drive's cache
+    database.pragma("checkpoint_fullfsync=ON")
+    database.pragma(f"cache_size=-{_CACHE_KIB}")
+    database.pragma(f"wal_autocheckpoint={_LOG_PAGES}")
+
+
+def close_writer(database: Database) -> None:
+    """Close after writing, and leave one self-contained file unless somebody else has it open.
+
+    Everything is durable already, so that a failure to tidy (a reader in the way, a full disk) is no failure: the log
+    then stays beside the file, and whoever opens the store reads both.
+    """
+    with contextlib.suppress(sqlite3.Error):
+        database.pragma(f"busy_timeout={int(_TIDYING_SECONDS * 1000)}")
+        database.pragma("wal_checkpoint(TRUNCATE)")
+        give_up = time.monotonic() + _TIDYING_SECONDS
+        while not _left_log_mode(database) and time.monotonic() < give_up:
+            time.sleep(0.01)
+    with contextlib.suppress(sqlite3.Error, DBAPIError):
+        database.close()
+
+
+def _left_log_mode(database: Database) -> bool:
+    try:
+        return bool(database.pragma("journal_mode=DELETE") == "delete")
+    except sqlite3.OperationalError as refused:
+        if refused.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+            return False  # a reader is connected, and this switch does not wait by itself
+        raise
+
+
+def open_reader(path: Path) -> Database:
+    """Connect to the store at ``path`` for reading: at rest, beside a writer, after a crash, in a read-only folder.
+
+    Raises:
+        InputError, CheckFailed: for what is no store, or a damaged one.
+        MachineError: where it cannot be read.
+    """
+    refuse_what_is_no_file(path)
+    give_up = time.monotonic() + BUSY_SECONDS
+    with translated(path, "read"):
+        while True:
+            try:
+                return _checked(Database(path, "mode=ro"), path)
+            except (sqlite3.Error, DBAPIError) as raised:
+                code = code_of(raised)
+                if not is_passing(code) or time.monotonic() > give_up:
+                    raise
+                if not os.access(path.parent, os.W_OK):
+                    return _open_in_read_only_folder(path)
+                if code == sqlite3.SQLITE_READONLY_ROLLBACK:
+                    _roll_back(path)
+            time.sleep(0.01)
+
+
+def is_passing(code: int | None) -> bool:
+    """Whether an error of a reader with this code may be gone when it tries again, as others open and close files."""
+    return code is not None and code & 0xFF in _PASSING | _NEEDS_WRITING
+
+
+def _roll_back(path: Path) -> None:
+    """Let SQLite finish what a writer was killed in: a switch between its journal modes. No entry is touched."""
+    with contextlib.closing(Database(path, "mode=rw")) as database:
+        database.pragma("user_version")
+
+
+def _open_in_read_only_folder(path: Path) -> Database:
+    """Read where SQLite cannot keep its side files: in place if the file is complete, else in a copy with its log."""
+    if not any(_size(path.with_name(path.name + suffix)) for suffix in ("-wal", "-journal")):
+        return _checked(Database(path, "mode=ro&immutable=1"), path)
+    folder = tempfile.TemporaryDirectory(prefix="calibrant-")
+    try:
+        copy = Path(folder.name) / path.name
+        for suffix in ("", "-wal", "-journal"):
+            part = path.with_name(path.name + suffix)
+            if part.exists():
+                shutil.copyfile(part, copy.with_name(part.name))
+        return _checked(Database(copy, "mode=rw", on_close=folder.cleanup), path)
+    except BaseException:
+        folder.cleanup()
+        raise
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size if file.exists() else 0
+
+
+def _checked(database: Database, path: Path) -> Database:
+    try:
+        check_format(database, path)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def check_format(database: Database, path: Path) -> None:
+    """Refuse a file that is no store, that a newer version wrote, or whose tables are not a store's.
+
+    Raises:
+        InputError: for a file that is not ours, or newer.
+        CheckFailed: for a store whose tables are damaged.
+    """
+    application, version = database.pragma("application_id"), database.pragma("user_version")
+    if application != APPLICATION_ID:
+        raise not_a_store(path)
+    if version > FORMAT:
+        found = f"a store of format {version}, which a newer Calibrant wrote"
+        fix = "Read it with the version that wrote it, or with a later one."
+        raise InputError(Problem(found, f"format {FORMAT} or older", fix, Where(str(path))))
+    columns = database.driver.execute(_COLUMNS_SQL).fetchall()
+    indexes = database.driver.execute(_INDEXES_SQL).fetchall()
+    parts = database.driver.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if version < FORMAT or set(columns) != _COLUMNS or set(indexes) != _INDEXES or parts != 5:
+        raise CheckFailed(f"{quote(str(path))} is damaged: its tables are not those of a store.")

@@ -1,0 +1,93 @@
+"""What an error of SQLite or of the system under it means to a person: one clear error of Calibrant's own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy.exc import DBAPIError
+
+from calibrant.errors import CalibrantError, CheckFailed, InputError, MachineError, Problem, Where, quote
+
+_DAMAGE: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH}
+_MACHINE: Final = {
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_READONLY: "the disk or the file is read-only",
+    sqlite3.SQLITE_BUSY: "another process kept it busy for too long",
+    sqlite3.SQLITE_LOCKED: "another process kept it busy for too long",
+    sqlite3.SQLITE_PROTOCOL: "another process kept it busy for too long",
+    sqlite3.SQLITE_NOMEM: "there is not enough memory",
+    sqlite3.SQLITE_PERM: "there is no permission",
+}
+
+
+@contextlib.contextmanager
+def translated(path: Path, doing: str) -> Iterator[None]:
+    """Turn what SQLite and the system raise inside into `explain`'s errors. ``doing``: open, read, write to."""
+    try:
+        yield
+    except DBAPIError as raised:
+        raise explain(raised, path, doing) from None
+    except (sqlite3.Error, OSError, MemoryError) as raised:
+        raise explain(raised, path, doing) from None
+
+
+def code_of(raised: BaseException) -> int | None:
+    """SQLite's extended result code behind an exception, where it carries one."""
+    cause = raised.orig if isinstance(raised, DBAPIError) else raised
+    return getattr(cause, "sqlite_errorcode", None)
+
+
+def explain(raised: BaseException, path: Path, doing: str) -> CalibrantError:
+    """The error that says, of the store at ``path``, what ``raised`` means."""
+    cause = raised.orig if isinstance(raised, DBAPIError) and raised.orig is not None else raised
+    shown = quote(str(path))
+    code = code_of(cause)
+    primary = None if code is None else code & 0xFF
+    if primary == sqlite3.SQLITE_NOTADB:
+        return not_a_store(path)
+    if primary in _DAMAGE or (primary is None and isinstance(cause, sqlite3.Error)):
+        return CheckFailed(f"{shown} is damaged or cut short: {cause}.")
+    if primary in _MACHINE:
+        return MachineError(f"cannot {doing} {shown}: {_MACHINE[primary]}. {_kept(doing)}".rstrip())
+    reason = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause) or type(cause).__name__
+    named = f" ({cause.sqlite_errorname})" if isinstance(cause, sqlite3.Error) and code is not None else ""
+    return MachineError(f"cannot {doing} {shown}: {reason}{named}. {_kept(doing)}".rstrip())
+
+
+def _kept(doing: str) -> str:
+    return "What was recorded before is kept." if doing == "write to" else ""
+
+
+def not_a_store(path: Path) -> InputError:
+    """The error for a file whose first page is no store's."""
+    size = path.stat().st_size
+    found = "an empty file" if size == 0 else f"a file of {size} bytes that is no store, or whose first page is damaged"
+    return InputError(Problem(found, "a Calibrant store", where=Where(str(path))))
+
+
+def refuse_what_is_no_file(path: Path) -> None:
+    """Refuse a path that leads to nothing, to a folder, to a pipe, or to a file without permission to read it.
+
+    Raises:
+        InputError: saying which.
+    """
+    where = Where(str(path))
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(Problem("nothing at this path", "a Calibrant store", where=where)) from None
+    except (OSError, ValueError) as refused:
+        reason = getattr(refused, "strerror", None) or str(refused)
+        raise InputError(Problem(f"a path that cannot be read ({reason})", "a Calibrant store", where=where)) from None
+    if not stat.S_ISREG(mode):
+        found = "a folder" if stat.S_ISDIR(mode) else "something that is no ordinary file"
+        raise InputError(Problem(found, "a Calibrant store", where=where))
+    if not os.access(path, os.R_OK):
+        fix = "Ask the owner for permission to read it."
+        raise InputError(Problem("a file that you may not read", "a Calibrant store", fix, where))
