@@ -104,14 +104,13 @@ def _plain_float(value: float, unusual: list[Any]) -> float | int:
 def _path_to_fault(value: Any) -> list[str | int]:
     """The steps from ``value``, which is refused, down to the smallest part that is refused by itself."""
     path: list[str | int] = []
-    while True:
-        for step, part in _parts(value):
-            if not _is_sound(part):
-                path.append(step)
-                value = part
-                break
-        else:
+    while len(path) <= MAX_DEPTH:
+        found = next((step for step, part in _parts(value) if not _is_sound(part)), None)
+        if found is None:
             return path
+        path.append(found)
+        value = value[found]
+    return []  # deeper than any value may be, or without end
 
 
 def _parts(value: Any) -> Iterable[tuple[Any, Any]]:

@@ -24,7 +24,7 @@ from typing import ClassVar, Self
 
 _LONGEST_QUOTE = 80
 _LONGEST_NAME = 200
-_PLAIN_KEY = re.compile(r"[\w-]+")
+_PLAIN_KEY = re.compile(r"[\w-]{1,80}")
 
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = _short.maxlong = _LONGEST_QUOTE
@@ -118,7 +118,7 @@ def quote(value: object) -> str:
 
 def _shown(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 1000:  # Python itself refuses to write the longest of them
-        return f"an integer of about {math.ceil(value.bit_length() * math.log10(2))} digits"
+        return f"<about {math.ceil(value.bit_length() * math.log10(2))} digits>"
     return _short.repr(value)
 
 
