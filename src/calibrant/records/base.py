@@ -37,9 +37,16 @@ class Record(BaseModel):
         """The canonical bytes of the whole record; `from_bytes` gives an equal record back."""
         return canonical.encode(self.to_dict())
 
+    def identity_bytes(self) -> bytes:
+        """The canonical bytes of the identity: every field but the presentation, here and inside.
+
+        They read back (presentation fields all have defaults), so a blob kept by digest is the thing itself.
+        """
+        return canonical.encode(_identity(self, self.to_dict()))
+
     def digest(self) -> str:
-        """The SHA-256 of the canonical bytes of the identity: every field but the presentation, here and inside."""
-        return canonical.digest(_identity(self, self.to_dict()))
+        """The SHA-256 of `identity_bytes`."""
+        return canonical.sha256(self.identity_bytes())
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any], *, where: Where = Where(), lines: Lines = no_lines) -> Self:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
 from calibrant.records.base import Record
 from calibrant.records.outcome import Range
 from calibrant.records.problems import refuse
+from calibrant.records.subject import Failure
 from calibrant.records.types import Digest, Id, Instant, Many, Name, Probability, Prose, Settings
 
 Stance = Literal["assert", "infer", "decline"]
@@ -85,7 +85,7 @@ class ResolverIdentity(Record):
 
     kind: Id
     version: Name
-    settings: Settings
+    settings: Settings = Field(default_factory=dict)
 
 
 class Resolution(Record):
@@ -153,5 +153,5 @@ class Unanswered(Record):
     challenge: Id
     epoch: Epoch
     attempts: Annotated[int, Field(ge=1)]
-    failure: Mapping[str, Any]
+    failure: Failure
     at: Instant

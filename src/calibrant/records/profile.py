@@ -22,7 +22,7 @@ class LabelChoice(Record):
 
     name: Id
     counts: Literal["pass", "fail"]
-    key: str = Field(min_length=1, max_length=1)
+    key: str | None = Field(default=None, min_length=1, max_length=1)
     meaning: str | None = None
 
 
@@ -35,7 +35,7 @@ class LabelSet(Record):
     @model_validator(mode="after")
     def _labels_are_usable(self) -> Self:
         for what in ("name", "key"):
-            given = [getattr(label, what) for label in self.labels]
+            given = [value for label in self.labels if (value := getattr(label, what)) is not None]
             twice = next((value for value in given if given.count(value) > 1), None)
             if twice is not None:
                 refuse(f"the {what} {quote(twice)} twice in the label set {quote(self.id)}", f"each {what} once")

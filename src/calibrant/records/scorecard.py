@@ -13,7 +13,7 @@ from calibrant.records.types import Digest, Id, Many, Probability, Prose
 
 Count = Annotated[int, Field(ge=0)]
 PairOutcome = Literal["grounded", "bluffing", "hedging", "neither"]
-Tally = Annotated[Mapping[str, Count], Field(default_factory=dict)]
+Tally = Mapping[str, Count]
 
 
 class Estimate(Record):
@@ -44,14 +44,14 @@ class Slice(Record):
     by: Literal["board", "test_type", "seat"]
     name: Id
     challenges: Count
-    labels: Tally
-    codes: Tally
-    non_scores: Tally
+    labels: Tally = Field(default_factory=dict)
+    codes: Tally = Field(default_factory=dict)
+    non_scores: Tally = Field(default_factory=dict)
     unanswered: Count = 0
     pending: Count = 0
     awaiting_grader: Count = 0
     over_cap: Count = 0
-    pairs: Tally
+    pairs: Tally = Field(default_factory=dict)
     pairs_missing: Count = 0
     estimates: Many[Estimate] = ()
 

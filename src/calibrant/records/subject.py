@@ -30,7 +30,7 @@ class SubjectIdentity(Record):
     version: Name | None = None
     seed: int | None = None
     temperature: float | None = None
-    settings: Settings
+    settings: Settings = Field(default_factory=dict)
     capability: Literal["live", "recording", "unverified-recording", "test-double"] = "live"
 
 

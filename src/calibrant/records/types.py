@@ -107,5 +107,5 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 Many = Annotated[tuple[T, ...], Field(strict=False)]
 """A list, kept as a tuple."""
 
-Settings = Annotated[Mapping[str, Any], Field(default_factory=dict)]
+Settings = Mapping[str, Any]
 """A map of JSON values whose keys somebody else defines."""

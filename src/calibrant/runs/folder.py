@@ -1,0 +1,102 @@
+"""Where runs live: their names, their folders, and what a run needs to be taken up again."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar, Final
+
+from calibrant.errors import InputError, MachineError, Problem, Where, nearest, quote
+from calibrant.records.base import Record
+
+RUN_DB: Final = "run.db"
+SCORECARD: Final = "scorecard.json"
+ORIGIN: Final = "origin.json"
+LATEST: Final = "latest"
+
+
+class Origin(Record):
+    """Where a run came from on this machine. A convenience for resuming; not sealed, and nothing rests on it."""
+
+    schema_name: ClassVar[str] = "calibrant.origin.v1"
+
+    folder: str
+    """The folder that the board's relative paths start from, relative to the run's own."""
+    subject: str | None = None
+    """What was asked for as the subject, where that was a text."""
+
+
+def run_folders(runs: Path) -> Iterator[Path]:
+    """The folders of all runs in ``runs``, oldest first."""
+    if runs.is_dir():
+        yield from sorted(path.parent for path in runs.glob(f"*/{RUN_DB}"))
+
+
+def find_run(reference: str | Path, runs: Path) -> Path:
+    """The folder of the run that ``reference`` names: a path, an id, the start or end of an id, or ``latest``.
+
+    Raises:
+        InputError: where it names none, or more than one.
+    """
+    direct = Path(reference)
+    if direct.name == RUN_DB:
+        direct = direct.parent
+    if (direct / RUN_DB).is_file():
+        return direct
+    folders = list(run_folders(runs))
+    if not folders:
+        found = f"no run named {quote(str(reference))}: {quote(str(runs))} holds none"
+        raise InputError(Problem(found, "a run", "Start one with `calibrant run BOARD`."))
+    if str(reference) == LATEST:
+        return folders[-1]
+    named = [f for f in folders if f.name.startswith(str(reference)) or f.name.endswith(str(reference))]
+    if len(named) == 1:
+        return named[0]
+    names = [folder.name for folder in folders]
+    expected = f"one of the {len(names)} runs in {quote(str(runs))}, or `latest`"
+    if named:
+        both = ", ".join(folder.name for folder in named[:5])
+        raise InputError(Problem(f"{quote(str(reference))}, which names {len(named)} runs ({both})", expected))
+    raise InputError(Problem(f"no run named {quote(str(reference))}", expected, nearest(str(reference), names)))
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all.
+
+    Raises:
+        MachineError: where the disk does not take it; what was there before is kept.
+    """
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as failed:
+        reason = failed.strerror or str(failed)
+        raise MachineError(f"{path}: could not be written ({reason}). What was there before is kept.") from failed
+
+
+def read_origin(folder: Path) -> Origin:
+    """Where a run came from.
+
+    Raises:
+        InputError: where the run's folder does not say.
+    """
+    path = folder / ORIGIN
+    try:
+        data = path.read_bytes()
+    except OSError:
+        found = "a run that does not say where its board is"
+        raise InputError(
+            Problem(found, f"the file {ORIGIN} beside {RUN_DB}", "Name the folder of its board.", Where(str(folder)))
+        ) from None
+    return Origin.from_bytes(data, where=Where(str(path)))

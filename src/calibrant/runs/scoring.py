@@ -1,0 +1,173 @@
+"""From a ledger to its scorecard: pure, so that the same ledger gives the same scorecard, byte for byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Final, TypeVar
+
+from calibrant import canonical
+from calibrant.errors import CheckFailed
+from calibrant.grounding.folding import count_words
+from calibrant.grounding.rules import Decision, grade
+from calibrant.grounding.score import AWAITING, UNANSWERED, Outcome, Scoring
+from calibrant.ledger.entry import Entry
+from calibrant.ledger.store import Ledger
+from calibrant.records.grounding import Commitment, Label, Resolution, Sealed
+from calibrant.records.scorecard import Estimate, Scorecard, Slice
+from calibrant.records.subject import Response
+from calibrant.runs.plan import Task, task_of
+from calibrant.runs.source import RunSource
+
+T = TypeVar("T")
+
+CHUNK: Final = 512
+"""Entries that are read, with the blobs that they name, in one step."""
+
+_AWAITS: Final = 1
+_OVER_CAP: Final = 128
+
+
+class Decisions:
+    """What the entries of a ledger decide, task by task: one byte each, whatever the size of the run."""
+
+    def __init__(self, source: RunSource) -> None:
+        self._source = source
+        self._marks = source.marks()
+        self._known: list[Decision | None] = [None, None]
+
+    def take(self, entry: Entry, blobs: Mapping[str, bytes]) -> None:
+        """Take in one entry; ``blobs`` holds what it names."""
+        if entry.kind == "commitment":
+            self._take_commitment(Commitment.from_stored(entry.body), task_of(entry.key), blobs)
+        elif entry.kind == "resolution":
+            self._take_resolution(Resolution.from_stored(entry.body), task_of(entry.key), blobs)
+        elif entry.kind == "label":
+            self._take_label(Label.from_stored(entry.body), task_of(entry.key))
+
+    def outcome(self, task: Task) -> Outcome:
+        """What became of a task so far."""
+        mark = self._marks[task]
+        if mark == 0:
+            return UNANSWERED
+        over_cap, decision = bool(mark & _OVER_CAP), self._known[mark & ~_OVER_CAP]
+        return AWAITING._replace(over_cap=over_cap) if decision is None else Outcome("decided", decision, over_cap)
+
+    def _take_commitment(self, commitment: Commitment, task: Task, blobs: Mapping[str, bytes]) -> None:
+        response = Response.from_stored(blobs[commitment.response_sha256])
+        cap = self._source.word_cap(self._source.challenge(task.index))
+        self._marks[task] = _AWAITS | (_OVER_CAP if count_words(response.text) > cap else 0)
+
+    def _take_resolution(self, resolution: Resolution, task: Task, blobs: Mapping[str, bytes]) -> None:
+        challenge = self._source.challenge(task.index)
+        if challenge.half is None or challenge.outcome is None:
+            raise CheckFailed(f"a resolution of {challenge.id}, which is no grounding challenge")
+        sealed = Sealed.from_stored(blobs[resolution.sealed_sha256])
+        self._decide(task, grade(challenge.half, challenge.outcome, sealed.expectation, resolution))
+
+    def _take_label(self, label: Label, task: Task) -> None:
+        challenge = self._source.challenge(task.index)
+        test_type = self._source.profile.test_type(challenge.test_type)
+        if label.non_score is not None or test_type is None:
+            self._decide(task, Decision(None, label.code, label.non_score))
+            return
+        counts = {choice.name: choice.counts for choice in self._source.profile.labels_of(test_type).labels}
+        if label.label not in counts:
+            raise CheckFailed(f"the label {label.label} of {challenge.id}, which its label set does not have")
+        self._decide(task, Decision(counts[label.label], label.code))
+
+    def _decide(self, task: Task, decision: Decision) -> None:
+        over_cap = self._marks[task] & _OVER_CAP
+        if over_cap and decision.verdict == "pass" and self._source.profile.over_cap == "fail":
+            decision = Decision("fail", "over-cap")
+        if decision not in self._known:
+            self._known.append(decision)
+        self._marks[task] = self._known.index(decision, 2) | over_cap
+
+
+def named_blobs(entry: Entry) -> tuple[str, ...]:
+    """The digests of the blobs that scoring an entry takes."""
+    if entry.kind == "commitment":
+        return (Commitment.from_stored(entry.body).response_sha256,)
+    return (Resolution.from_stored(entry.body).sealed_sha256,) if entry.kind == "resolution" else ()
+
+
+def in_chunks(items: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:
+    """``items`` in lists of at most ``size``."""
+    iterator = iter(items)
+    while chunk := list(islice(iterator, size)):
+        yield chunk
+
+
+def decide(ledger: Ledger, source: RunSource) -> Decisions:
+    """Everything that the ledger decides, in one pass over it."""
+    decisions = Decisions(source)
+    for chunk in in_chunks(ledger.entries()):
+        blobs = ledger.blobs([digest for entry in chunk for digest in named_blobs(entry)])
+        for entry in chunk:
+            decisions.take(entry, blobs)
+    return decisions
+
+
+def score(ledger: Ledger, source: RunSource, decisions: Decisions | None = None) -> Scorecard:
+    """The scorecard of a run, from its ledger alone."""
+    decided = decisions if decisions is not None else decide(ledger, source)
+    terms = source.terms
+    scoring = Scoring(terms.epochs, level=terms.level)
+    for index, challenge in enumerate(source.challenges()):
+        scoring.add(challenge, [decided.outcome(Task(index, epoch)) for epoch in range(1, terms.epochs + 1)])
+    results = scoring.slices()
+    head = ledger.head()
+    board = results[0]
+    return Scorecard(
+        run=terms.run,
+        terms_sha256=source.terms_sha256,
+        board_sha256=terms.board_sha256,
+        subject=terms.subject,
+        elicitation=source.elicitation.id,
+        epochs=terms.epochs,
+        start=terms.start,
+        ledger_size=head.size,
+        ledger_root=head.root,
+        complete=not (board.unanswered or board.pending or board.awaiting_grader),
+        sentence=_sentence(source, board),
+        warnings=tuple(_warnings(source, board)),
+        results=results,
+        results_sha256=canonical.digest([part.to_dict() for part in results]),
+    )
+
+
+def _sentence(source: RunSource, board: Slice) -> str:
+    """What the headline number says, and no more: these items, this subject, this day."""
+    terms = source.terms
+    estimate = headline(board)
+    what = "pairs" if estimate.metric == "pair_pass_rate" else "challenges"
+    day = terms.at.date().isoformat()
+    asked = f"asked of {terms.subject.name} on {day} through the {source.elicitation.id} elicitation"
+    if estimate.value is None:
+        return f"No {what[:-1]} of this board, {asked}, was decided: {estimate.undefined}."
+    passed = round(estimate.value * estimate.n)
+    times = f" over {terms.epochs} epochs" if terms.epochs > 1 else ""
+    missing = f"; {estimate.missing} more are missing" if estimate.missing else ""
+    return f"Of the {estimate.n} decided {what} of this board{times}, {asked}, {passed} passed{missing}."
+
+
+def headline(board: Slice) -> Estimate:
+    """The estimate that a board is read by: its pair pass rate, or the pass rate of a board without pairs."""
+    return board.estimates[0]
+
+
+def _warnings(source: RunSource, board: Slice) -> Iterator[str]:
+    """What a reader has to know before the numbers."""
+    subject = source.terms.subject
+    if subject.capability == "test-double":
+        yield "The subject is a test double: these numbers say nothing about any model."
+    if subject.capability == "unverified-recording":
+        yield "The responses are a recording whose origin was not verified."
+    if source.header.frame == "discovery":
+        yield "The board is a discovery set: its items were picked, so its rates describe the items and no population."
+    invalid = board.non_scores.get("invalid-challenge", 0)
+    if invalid:
+        yield f"{invalid} out-half answers are void: their fact turned out to be determinable. The board is to be mended."
+    if board.unanswered:
+        yield f"{board.unanswered} questions got no answer; the worst-case figures count them as failed."

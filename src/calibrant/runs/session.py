@@ -1,0 +1,318 @@
+"""The running of a run: ask, read, seal, and only then let the world be asked; everything durable item by item.
+
+The machine that does it has no clock and no randomness of its own: both are arguments.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from calibrant import canonical
+from calibrant.errors import MachineError, quote
+from calibrant.grounding.elicitation import build_request, shown_text
+from calibrant.grounding.match import read_fact
+from calibrant.grounding.parse import Unparsed, parse
+from calibrant.ledger.entry import Draft
+from calibrant.ledger.store import Ledger
+from calibrant.records.board import Challenge
+from calibrant.records.grounding import Commitment, Expectation, Resolution, Sealed, Unanswered
+from calibrant.records.outcome import Outcome
+from calibrant.records.subject import Failure, Request, Response
+from calibrant.records.terms import Capture
+from calibrant.runs.journal import Journal
+from calibrant.runs.plan import Marks, Task, ask_order, task_of
+from calibrant.runs.source import RunSource
+from calibrant.subjects.base import Subject
+from calibrant.units import Unread
+from calibrant.values import format_instant
+from calibrant.world.base import Finding, Question
+from calibrant.world.registry import World
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How hard a run tries and how much it does at once. Not part of the terms: it changes no answer."""
+
+    timeout: float = 120.0
+    retries: int = 3
+    backoff: float = 0.5
+    longest_backoff: float = 60.0
+    resolvers: int = 8
+    failures_in_a_row: int = 20
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run is: what was done before this session, and in it."""
+
+    total: int = 0
+    answered: int = 0
+    resolved: int = 0
+    pending: int = 0
+    unanswered: int = 0
+    retries: int = 0
+    last_failure: str | None = None
+
+
+@dataclass(slots=True)
+class Clockwork:
+    """The clock and the randomness of a session."""
+
+    now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+    nonce: Callable[[], str] = field(default=lambda: secrets.token_hex(16))
+    sleep: Callable[[float], asyncio.Future[None]] = field(default=asyncio.sleep)  # type: ignore[assignment]
+
+
+ASKED, OWED, SETTLED = 1, 2, 3
+"""Marks of a task: sealed; sealed and its resolution still owed; resolved."""
+
+
+class Session:
+    """One sitting of a run: it asks what was not answered, settles what is owed, and leaves the rest as it is.
+
+    A challenge goes through five steps, each of which finds what the one before has made durable:
+
+    1. *ask* the subject, again where a failure may pass;
+    2. *parse* the response into an expectation, or into the reason why there is none;
+    3. *seal* it: response and expectation are on the disk before anything else happens to this challenge;
+    4. *resolve*: only now is the world asked;
+    5. *record* what the world said.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        source: RunSource,
+        subject: Subject,
+        world: World,
+        *,
+        pace: Pace = Pace(),
+        clockwork: Clockwork | None = None,
+        progress: Callable[[Progress], None] = lambda _: None,
+    ) -> None:
+        self._ledger = ledger
+        self._source = source
+        self._subject = subject
+        self._world = world
+        self._pace = pace
+        self._clock = clockwork if clockwork is not None else Clockwork()
+        self._report = progress
+        self.progress = Progress(total=len(source) * source.terms.epochs)
+        self._subject_slots = asyncio.Semaphore(max(1, subject.concurrency))
+        self._world_slots = asyncio.Semaphore(pace.resolvers)
+        self._failures_in_a_row = 0
+
+    async def run(self) -> Progress:
+        """Go through everything that is still to be done. May be cancelled at any point; what was sealed stays.
+
+        Raises:
+            MachineError: where the subject fails time after time, or the disk does.
+        """
+        marks, owed = self._take_stock()
+        async with Journal(self._ledger) as journal:
+            await self._capture(journal)
+            await self._work(journal, self._tasks(marks, owed))
+        return self.progress
+
+    def _take_stock(self) -> tuple[Marks, dict[Task, str]]:
+        """What earlier sittings did: a mark for each task, and the sealed digests that still want a resolution."""
+        marks = self._source.marks()
+        owed: dict[Task, str] = {}
+        for entry in self._ledger.entries():
+            if entry.kind == "commitment":
+                task = task_of(entry.key)
+                marks[task] = OWED
+                owed[task] = Commitment.from_stored(entry.body).sealed_sha256
+            elif entry.kind == "resolution":
+                task = task_of(entry.key)
+                marks[task] = SETTLED
+                owed.pop(task, None)
+        self.progress.answered = self.progress.total - marks.count(0)
+        self.progress.resolved = marks.count(SETTLED)
+        return marks, owed
+
+    def _tasks(self, marks: Marks, owed: dict[Task, str]) -> Iterator[tuple[Task, str | None]]:
+        """What is owed first, with its sealed digest; then what is to be asked."""
+        yield from owed.items()
+        terms = self._source.terms
+        for task in ask_order(len(self._source), terms.epochs, self._source.profile.ask_order, terms.seed):
+            if not marks[task]:
+                yield task, None
+
+    async def _capture(self, journal: Journal) -> None:
+        """Take the evidence that the seats hold, once for the run, before anybody is asked."""
+        taken = set(self._ledger.keys("capture"))
+        wanted = {digest: source for digest, source in self._source.wanted_captures().items() if digest not in taken}
+        findings = await asyncio.gather(*(self._world.capture(source) for source in wanted.values()))
+        for (digest, source), finding in zip(wanted.items(), findings, strict=True):
+            if finding.status != "fact" or not finding.evidence:
+                raise MachineError(
+                    f"the evidence of {source.kind} could not be captured: {finding.reason or finding.status}. "
+                    "Nobody was asked. Mend it, or take that evidence off the board."
+                )
+            body = finding.evidence[0]
+            capture = Capture(source_sha256=digest, body_sha256=canonical.sha256(body), at=self._clock.now())
+            await journal.append([Draft("capture", digest, capture.to_bytes())], [body])
+        self._source.forget_captures()
+
+    async def _work(self, journal: Journal, tasks: Iterator[tuple[Task, str | None]]) -> None:
+        """Let enough workers go through the tasks that neither the subject, nor the world, nor the disk is idle."""
+        workers = min(512, 4 * max(1, self._subject.concurrency) + self._pace.resolvers)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(workers):
+                group.create_task(self._worker(journal, tasks))
+
+    async def _worker(self, journal: Journal, tasks: Iterator[tuple[Task, str | None]]) -> None:
+        for task, sealed in tasks:
+            challenge = self._source.challenge(task.index)
+            if sealed is None:
+                sealed = await self._ask_and_seal(journal, task, challenge)
+            if sealed is not None and self._source.is_grounding(challenge):
+                await self._settle(journal, task, challenge, sealed)
+            self._report(self.progress)
+
+    async def _ask_and_seal(self, journal: Journal, task: Task, challenge: Challenge) -> str | None:
+        """Steps 1 to 3. The digest of what was sealed, once it is durable; None where the subject failed."""
+        request = request_for(self._source, challenge, task.epoch)
+        async with self._subject_slots:
+            reply, attempts = await self._ask(request)
+        if isinstance(reply, Failure):
+            await self._note_failure(journal, task, challenge, reply, attempts)
+            return None
+        self._failures_in_a_row = 0
+        if attempts > 1:
+            reply = reply.model_copy(update={"attempts": attempts})
+        response, opened = reply.to_bytes(), self._open(challenge, reply).to_bytes()
+        commitment = Commitment(
+            challenge=challenge.id,
+            epoch=task.epoch,
+            challenge_sha256=self._source.digest(task.index),
+            request_sha256=canonical.sha256(request.to_bytes()),
+            response_sha256=canonical.sha256(response),
+            sealed_sha256=canonical.sha256(opened),
+            at=self._clock.now(),
+        )
+        await journal.append([Draft("commitment", task.key, commitment.to_bytes())], [response, opened])
+        self.progress.answered += 1
+        return commitment.sealed_sha256
+
+    def _open(self, challenge: Challenge, response: Response) -> Sealed:
+        expectation = read_expectation(self._source, challenge, response)
+        if isinstance(expectation, Unparsed):
+            return Sealed(nonce=self._clock.nonce(), unparsed=expectation.reason)
+        return Sealed(nonce=self._clock.nonce(), expectation=expectation)
+
+    async def _ask(self, request: Request) -> tuple[Response | Failure, int]:
+        """Step 1, with patience: what came of it, and after how many attempts."""
+        attempt = 0
+        while True:
+            attempt += 1
+            reply = await self._ask_once(request)
+            if not isinstance(reply, Failure) or not reply.retry or attempt > self._pace.retries:
+                return reply, attempt
+            self.progress.retries += 1
+            self.progress.last_failure = f"{reply.kind}: {reply.message}"
+            wait = reply.retry_after if reply.retry_after is not None else self._pace.backoff * 2 ** (attempt - 1)
+            await self._clock.sleep(min(wait, self._pace.longest_backoff))
+
+    async def _ask_once(self, request: Request) -> Response | Failure:
+        try:
+            async with asyncio.timeout(self._pace.timeout):
+                return await self._subject.ask(request)
+        except TimeoutError:
+            return Failure(kind="timeout", message=f"no reply within {self._pace.timeout:g} s", retry=True)
+        except Exception as broken:  # a subject of somebody else's that breaks the seam's promise
+            return Failure(kind="crashed", message=f"{type(broken).__name__}: {quote(str(broken))}")
+
+    async def _note_failure(
+        self, journal: Journal, task: Task, challenge: Challenge, failure: Failure, attempts: int
+    ) -> None:
+        note = Unanswered(
+            challenge=challenge.id, epoch=task.epoch, attempts=attempts, failure=failure, at=self._clock.now()
+        )
+        await journal.append([Draft("unanswered", task.key, note.to_bytes())])
+        self.progress.unanswered += 1
+        self.progress.last_failure = f"{failure.kind}: {failure.message}"
+        self._failures_in_a_row += failure.kind != "missing"
+        if self._failures_in_a_row >= self._pace.failures_in_a_row:
+            raise MachineError(
+                f"the subject failed {self._failures_in_a_row} times in a row, last with {failure.kind}: "
+                f"{failure.message}. Everything answered so far is kept; mend the subject and resume the run."
+            )
+
+    async def _settle(self, journal: Journal, task: Task, challenge: Challenge, sealed: str) -> None:
+        """Steps 4 and 5, for a commitment that is durable."""
+        resolution = await self.resolve(task, challenge, sealed)
+        drafts = [Draft("resolution", task.key, resolution[0].to_bytes())]
+        await journal.append(drafts, resolution[1])
+        self.progress.resolved += 1
+        self.progress.pending += resolution[0].status == "pending"
+
+    async def resolve(
+        self, task: Task, challenge: Challenge, sealed: str
+    ) -> tuple[Resolution, tuple[bytes, ...]]:
+        """Ask the world about one sealed challenge: the resolution, and the evidence for it."""
+        assert challenge.resolver is not None and challenge.outcome is not None  # a board is refused without them
+        resolver = self._world.resolver(challenge.resolver)
+        shown = shown_text(request_for(self._source, challenge, task.epoch)) if challenge.half == "out" else ""
+        question = Question(challenge.id, task.epoch, challenge.outcome, shown)
+        try:
+            async with self._world_slots:
+                finding = await resolver.resolve(question)
+        except Exception as broken:  # a resolver of somebody else's that breaks the seam's promise
+            finding = Finding("error", reason=f"{type(broken).__name__}: {quote(str(broken))}")
+        finding = in_outcome(challenge.outcome, finding)
+        resolution = Resolution(
+            challenge=challenge.id,
+            epoch=task.epoch,
+            sealed_sha256=sealed,
+            status=finding.status,
+            value=finding.value,  # type: ignore[arg-type] # in its written form now
+            basis=finding.basis,
+            reason=finding.reason,
+            due=finding.due,
+            evidence=tuple(map(canonical.sha256, finding.evidence)),
+            resolver=resolver.identity,
+            at=self._clock.now(),
+        )
+        return resolution, finding.evidence
+
+
+def request_for(source: RunSource, challenge: Challenge, epoch: int) -> Request:
+    """What the subject is asked for a challenge of this run: the same bytes whenever it is asked."""
+    return build_request(
+        source.elicitation,
+        challenge,
+        source.header.seat(challenge.seat),
+        source.shown(challenge),
+        epoch=epoch,
+        word_cap=source.word_cap(challenge),
+        seed=source.terms.seed + epoch - 1,
+    )
+
+
+def read_expectation(source: RunSource, challenge: Challenge, response: Response) -> Expectation | Unparsed:
+    """What a response commits to under the terms of this run. A challenge that waits for a label commits to nothing."""
+    if challenge.outcome is None or not source.is_grounding(challenge):
+        return Unparsed("the challenge is graded by a label")
+    return parse(source.elicitation, challenge.outcome, response)
+
+
+def in_outcome(outcome: Outcome, finding: Finding) -> Finding:
+    """``finding`` with its fact in the outcome's written form; a fact that is none there is the resolver's error."""
+    if finding.status != "fact":
+        return finding
+    fact = read_fact(outcome, finding.value)
+    if isinstance(fact, Unread):
+        reason = f"the source gave no {outcome.kind}: {fact.reason}"
+        return Finding("error", reason=reason, evidence=finding.evidence)
+    return Finding("fact", fact, reason=finding.reason, evidence=finding.evidence)  # type: ignore[arg-type]
+
+
+def stamp(moment: datetime) -> str:
+    """A moment as it stands in the name of a run: ``20260301-093000``."""
+    return format_instant(moment)[:19].replace("-", "").replace(":", "").replace("T", "-")
