@@ -20,6 +20,8 @@ T = TypeVar("T")
 
 _ID = re.compile(r"[\w][\w.:@+-]{0,199}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_WRITTEN_QUANTITY = re.compile(r"0|-?(?:[1-9][0-9]{0,49}|0(?=\.))(?:\.[0-9]{0,40}[1-9])?")
+"""A number as `write_quantity` writes it, short enough to be read without further thought."""
 
 
 def _id(text: str) -> str:
@@ -65,6 +67,8 @@ def _quantity(value: Any) -> Any:
     """Numbers and the text of a number; a double is taken as it is written (0.1 is a tenth)."""
     if isinstance(value, bool):
         refuse(quote(value), "a number")
+    if isinstance(value, str) and _WRITTEN_QUANTITY.fullmatch(value):
+        return Decimal(value)
     if isinstance(value, Decimal) and value.is_finite():
         return plain(value)
     if isinstance(value, int | float):

@@ -1,0 +1,1 @@
+"""The profiles that come with Calibrant, as data."""

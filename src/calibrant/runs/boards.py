@@ -1,0 +1,355 @@
+"""Boards as loaded things: read from the file that a person wrote, or built in Python; checked, content-addressed.
+
+A board file is YAML or JSON with the fields ``schema`` (``calibrant.board.v1``), ``profile``, ``frame``, ``title``,
+``seats`` and ``challenges``; or, for a board of any size, JSONL whose first line holds all but the challenges and
+whose every further line is a challenge. What people may write more shortly than the records:
+
+- ``profile`` is ``default``, the profile that comes with Calibrant, or the path of a profile file.
+- ``context: ../seats/x.md`` on a seat is always the path of a text file; ``context: {text: …}`` is the text itself.
+- ``file: path`` in a piece of evidence stands for the ``text`` that is in that file.
+- ``capture: [nproc]`` is the command of that argv.
+- ``withhold: ID`` on an out-half, beside ``id``, ``half``, ``pair_id`` and ``note`` alone, takes all else from the
+  in-half of that id (which may come later), without the evidence that settles it.
+
+Paths start from the folder of the board file and stay within the project.
+"""
+
+from __future__ import annotations
+
+import html
+import importlib.resources
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar, Final, Literal
+
+from calibrant import canonical
+from calibrant.errors import InputError, Problem, Where, quote
+from calibrant.records.base import Record, refuse_other_schema
+from calibrant.records.board import BoardHeader, Challenge, Seat
+from calibrant.records.documents import ENDINGS, Document, read_document
+from calibrant.records.problems import Lines
+from calibrant.records.profile import Profile
+from calibrant.records.types import Many
+from calibrant.runs.assembly import Assembly, withhold
+from calibrant.runs.challenges import Challenges
+from calibrant.runs.files import Beside, open_input, read_input
+from calibrant.runs.project import project_root
+
+__all__ = ["Board", "load_board", "load_profile", "withhold"]
+
+_LINES_ENDINGS: Final = (".jsonl", ".ndjson")
+_FRAMES: Final = (
+    "`frame: discovery` (the items were picked because they looked bad, so no rate may be quoted) or "
+    "`frame: representative` (they were drawn so that a rate may)"
+)
+_SHOWN: Final = 10
+
+
+class Head(Record):
+    """A board file without its challenges, as it is written."""
+
+    schema_name: ClassVar[str] = "calibrant.board.v1"
+
+    profile: str
+    frame: Literal["discovery", "representative"]
+    title: str | None = None
+    seats: Many[Seat]
+
+
+@dataclass(frozen=True, eq=False)
+class Board:
+    """The challenges put to seats, with their profile.
+
+    ``header`` makes the board the board it is; ``folder`` is where its relative paths start from; ``source`` is the
+    file that it was read from, if any.
+    """
+
+    header: BoardHeader
+    profile: Profile
+    challenges: Challenges
+    folder: Path
+    source: Path | None = None
+    lines: array[int] | None = None
+
+    @classmethod
+    def build(
+        cls,
+        *,
+        seats: Iterable[Seat],
+        challenges: Iterable[Challenge],
+        frame: Literal["discovery", "representative"],
+        profile: Profile | str = "default",
+        title: str | None = None,
+        folder: str | PathLike[str] = ".",
+    ) -> Board:
+        """A board made in Python, checked as a file is.
+
+        Raises:
+            InputError: naming everything that is wrong, by ``challenges[3].half`` and the like.
+        """
+        known = load_profile(profile, folder) if isinstance(profile, str) else profile
+        head = Head(profile=known.id, frame=frame, title=title, seats=tuple(seats))
+        _refuse_empty_seats(head, Where(field="seats"))
+        assembly = Assembly(known, head.seats, lambda index: Where(field=f"challenges[{index}]"))
+        for challenge in challenges:
+            assembly.add_challenge(challenge)
+        return _board(head, known, assembly, Where(), Path(folder))
+
+    def digest(self) -> str:
+        """The digest of the header, which covers profile, seats and challenges: what the board is known by."""
+        return self.header.digest()
+
+    def where(self, index: int) -> Where:
+        """The place of the challenge of that index, for a message."""
+        file = str(self.source) if self.source is not None else None
+        line = self.lines[index] if self.lines is not None else None
+        return Where(file, line, f"challenges[{index}]")
+
+    def __repr__(self) -> str:
+        title = f" {self.header.title!r}" if self.header.title else ""
+        return (
+            f"<Board{title}: {len(self.challenges)} challenges, {len(self.header.seats)} seats, {self.digest()[:12]}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """The board as a table, where a notebook shows it."""
+        header = self.header
+        facts = {
+            "title": header.title or "–",
+            "digest": self.digest(),
+            "profile": self.profile.id,
+            "frame": header.frame,
+            "seats": ", ".join(seat.id for seat in header.seats),
+            "challenges": len(self.challenges),
+        }
+        rows = "".join(f"<tr><th>{name}</th><td>{html.escape(str(fact))}</td></tr>" for name, fact in facts.items())
+        first = "".join(_row(self.challenges[index]) for index in range(min(_SHOWN, len(self.challenges))))
+        rest = len(self.challenges) - _SHOWN
+        more = f"<p>and {rest} more</p>" if rest > 0 else ""
+        names = "".join(f"<th>{name}</th>" for name in ("id", "seat", "test type", "half", "question"))
+        return f"<table>{rows}</table><table><tr>{names}</tr>{first}</table>{more}"
+
+
+def _row(challenge: Challenge) -> str:
+    question = challenge.question if len(challenge.question) <= 120 else f"{challenge.question[:119]}…"
+    cells = (challenge.id, challenge.seat, challenge.test_type, challenge.half or "–", question)
+    return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"
+
+
+def load_profile(name: str | PathLike[str], folder: str | PathLike[str] = ".") -> Profile:
+    """The profile ``default``, which comes with Calibrant, or the one in a file (the path starts from ``folder``).
+
+    Raises:
+        InputError: naming file, line and field of everything that is wrong.
+    """
+    return _profile(str(name), Path(folder), None)
+
+
+def _profile(name: str, folder: Path, where: Where | None) -> Profile:
+    if name == "default":
+        shipped = importlib.resources.files("calibrant.profiles") / "default.yaml"
+        return read_document(shipped.read_bytes(), "default.yaml").record(Profile)
+    if not name.lower().endswith(ENDINGS):
+        fix = "Name a file, such as ../profiles/house.yaml."
+        place = where or Where()
+        raise InputError(Problem(f"the profile {quote(name)}", "`default`, or the path of a .yaml file", fix, place))
+    path = folder / name
+    return read_document(read_input(path, where=where), str(path)).record(Profile)
+
+
+def load_board(path: str | PathLike[str], *, profile: Profile | None = None) -> Board:
+    """The board in the file at ``path``; ``profile`` stands in for the one that the file names.
+
+    Raises:
+        InputError: naming file, line and field of everything that is wrong, the first fifty problems in full.
+        MachineError: where the temporary folder does not take a large board.
+    """
+    path = Path(path)
+    ending = path.suffix.lower()
+    if ending not in ENDINGS + _LINES_ENDINGS and not path.is_dir():
+        found = f"a file that ends in {quote(ending)}" if ending else "a file name without an ending"
+        raise InputError(Problem(found, "a .yaml, .yml, .json or .jsonl file", where=Where(str(path))))
+    with open_input(path) as stream:
+        reader = _Reader(path, profile)
+        return reader.lines(stream) if ending in _LINES_ENDINGS else reader.document(stream.read())
+
+
+class _Reader:
+    """Reads one board file."""
+
+    def __init__(self, path: Path, profile: Profile | None) -> None:
+        folder = path.parent
+        self._path, self._file, self._given = path, str(path), profile
+        self._beside = Beside(folder, project_root(folder) or folder.absolute().parent)
+        self._lines = array("Q")
+
+    def document(self, data: bytes) -> Board:
+        """The board in a YAML or JSON file."""
+        read = read_document(data, self._file)
+        fields = dict(read.fields("a board"))
+        challenges = fields.pop("challenges", None)
+        head, profile = self._head(fields, Where(self._file, read.lines(())), read.lines)
+        if not isinstance(challenges, list):
+            found = "no challenges" if challenges is None else quote(challenges)
+            raise InputError(Problem(found, "a list of challenges", where=read.where("challenges")))
+        assembly = Assembly(profile, head.seats, self._place)
+        for index, written in enumerate(challenges):
+            self._lines.append(read.lines(("challenges", index)) or 0)
+            self._add(assembly, written, _below(read, index))
+        return self._finish(head, profile, assembly)
+
+    def lines(self, stream: BinaryIO) -> Board:
+        """The board in a JSONL file: the head in the first line, a challenge in each further one."""
+        numbered = ((number, line) for number, line in enumerate(stream, 1) if not line.isspace())
+        number, first = next(numbered, (1, b""))
+        if not first:
+            raise InputError(Problem("an empty file", "a board", where=Where(self._file)))
+        where = Where(self._file, number)
+        fields = canonical.decode(first, where=where)
+        if not isinstance(fields, dict):
+            raise InputError(Problem(quote(fields), "a map, all of the board but its challenges", where=where))
+        if "challenges" in fields:
+            fix = "Write each challenge into a line of its own below, without a list around them."
+            place = replace(where, field="challenges")
+            raise InputError(Problem("`challenges` in the first line of JSONL", "the other fields alone", fix, place))
+        head, profile = self._head(fields, where, _all_in(number))
+        assembly = Assembly(profile, head.seats, self._place)
+        for number, line in numbered:
+            self._lines.append(number)
+            self._add_line(assembly, line, Where(self._file, number))
+        return self._finish(head, profile, assembly)
+
+    def _add_line(self, assembly: Assembly, line: bytes, where: Where) -> None:
+        try:
+            written = canonical.decode(line, where=where)
+        except InputError as refused:
+            assembly.findings.add(*refused.problems)
+            self._lines.pop()
+            return
+        self._add(assembly, written, _all_in(where.line))
+
+    def _place(self, index: int) -> Where:
+        in_lines = self._path.suffix.lower() in _LINES_ENDINGS
+        return Where(self._file, self._lines[index] or None, None if in_lines else f"challenges[{index}]")
+
+    def _add(self, assembly: Assembly, written: Any, lines: Lines) -> None:
+        where = self._place(len(assembly))
+        if not isinstance(written, dict):
+            assembly.findings.add(Problem(quote(written), "a map, the fields of a challenge", where=where))
+            assembly.add_refused({})
+            return
+        try:
+            assembly.add(self._with_evidence(written, where, lines), lines)
+        except InputError as refused:
+            assembly.findings.add(*refused.problems)
+            assembly.add_refused(written)
+
+    def _head(self, fields: dict[str, Any], where: Where, lines: Lines) -> tuple[Head, Profile]:
+        refuse_other_schema(fields.get("schema"), Head.schema_name, replace(where, field="schema"))
+        frame = fields.get("frame")
+        if frame not in ("discovery", "representative"):
+            found = "no `frame`" if frame is None else quote(frame)
+            place = Where(where.file, lines(("frame",)), "frame")
+            raise InputError(Problem(found, _FRAMES, where=place))
+        seats = fields.get("seats")
+        if isinstance(seats, list):
+            fields = {**fields, "seats": [self._seat(seat, index, where, lines) for index, seat in enumerate(seats)]}
+        head = Head.from_dict(fields, where=where, lines=lines)
+        _refuse_empty_seats(head, Where(where.file, lines(("seats",)), "seats"))
+        place = Where(where.file, lines(("profile",)), "profile")
+        return head, self._given or _profile(head.profile, self._path.parent, place)
+
+    def _seat(self, seat: Any, index: int, where: Where, lines: Lines) -> Any:
+        """The seat with the texts that it names in place of their paths."""
+        if not isinstance(seat, dict):
+            return seat
+        here = Where(where.file, lines(("seats", index)), f"seats[{index}]")
+
+        def below(path: tuple[str | int, ...]) -> int | None:
+            return lines(("seats", index, *path))
+
+        seat = self._with_evidence(seat, here, below)
+        context = seat.get("context")
+        if context is None:
+            return {name: value for name, value in seat.items() if name != "context"}
+        place = Where(where.file, below(("context",)), f"seats[{index}].context")
+        return {**seat, "context": self._context(context, place)}
+
+    def _context(self, context: Any, where: Where) -> str:
+        if isinstance(context, str):
+            try:
+                return canonical.decode_utf8(self._beside.read(context, where), where=replace(where, file=context))
+            except InputError as refused:
+                fix = "To write the prompt itself here, write `context: {text: …}`."
+                problems = [p if p.where.file == context else replace(p, fix=fix) for p in refused.problems]
+                raise InputError(problems) from None
+        if isinstance(context, dict) and set(context) == {"text"} and isinstance(context["text"], str):
+            return str(context["text"])
+        raise InputError(Problem(quote(context), "the path of a text file, or {text: …}", where=where))
+
+    def _with_evidence(self, fields: dict[str, Any], where: Where, lines: Lines) -> dict[str, Any]:
+        """``fields`` with the text of each piece of evidence that names a file."""
+        evidence = fields.get("evidence")
+        if not isinstance(evidence, list) or not any(isinstance(e, dict) and "file" in e for e in evidence):
+            return fields
+        return {**fields, "evidence": [self._piece(e, i, where, lines) for i, e in enumerate(evidence)]}
+
+    def _piece(self, piece: Any, index: int, where: Where, lines: Lines) -> Any:
+        if not isinstance(piece, dict) or "file" not in piece:
+            return piece
+        field = ".".join(part for part in (where.field, f"evidence[{index}].file") if part)
+        place = Where(where.file, lines(("evidence", index, "file")) or where.line, field)
+        name = piece["file"]
+        if not isinstance(name, str):
+            raise InputError(Problem(quote(name), "the path of a text file", where=place))
+        both = [f"`{other}`" for other in ("text", "capture") if piece.get(other) is not None]
+        if both:
+            raise InputError(Problem(f"{both[0]} beside `file`", "one of the two", where=place))
+        rest = {key: value for key, value in piece.items() if key != "file"}
+        return {**rest, "text": _exact_text(self._beside.read(name, place), name, place), "origin": name}
+
+    def _finish(self, head: Head, profile: Profile, assembly: Assembly) -> Board:
+        board = _board(head, profile, assembly, Where(self._file), self._path.parent)
+        return replace(board, source=self._path, lines=self._lines)
+
+
+def _exact_text(data: bytes, name: str, where: Where) -> str:
+    """Evidence as it is: what a seat holds is never changed, not even its line ends."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        fix = "Give the seat a text that says what is in it."
+        raise InputError(Problem(f"{quote(name)}, which is not UTF-8 text", "a text file", fix, where)) from None
+
+
+def _all_in(line: int | None) -> Lines:
+    return lambda _: line
+
+
+def _below(read: Document, index: int) -> Lines:
+    return lambda path: read.lines(("challenges", index, *path))
+
+
+def _refuse_empty_seats(head: Head, where: Where) -> None:
+    if not head.seats:
+        raise InputError(Problem("no seat", "at least one seat to put the challenges to", where=where))
+
+
+def _board(head: Head, profile: Profile, assembly: Assembly, where: Where, folder: Path) -> Board:
+    if not len(assembly):
+        assembly.findings.add(
+            Problem("an empty board", "at least one challenge", where=replace(where, field="challenges"))
+        )
+    challenges = assembly.finish()
+    fields: Mapping[str, Any] = {
+        "profile_sha256": profile.digest(),
+        "frame": head.frame,
+        "seats": head.seats,
+        "challenges": len(challenges),
+        "challenges_sha256": challenges.sha256(),
+        "title": head.title,
+    }
+    return Board(BoardHeader.model_validate(fields), profile, challenges, folder)

@@ -1,0 +1,123 @@
+"""Keeps the challenges of a board of any size: on disk beyond a few megabytes, decoded when one is asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import threading
+import weakref
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Final, overload
+
+from calibrant.canonical import sha256
+from calibrant.errors import MachineError
+from calibrant.records.board import Challenge
+
+KEPT_IN_MEMORY: Final = 16 * 1024 * 1024
+"""How many bytes of challenges are kept in memory before they move to a temporary file."""
+
+_RAW_DIGEST = 32
+
+
+class Spool:
+    """Bytes that are appended once and read at any place, from any thread."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.SpooledTemporaryFile(max_size=KEPT_IN_MEMORY)  # noqa: SIM115 - closed with the object
+        self._end = 0
+        self._lock = threading.Lock()
+        weakref.finalize(self, self._file.close)
+
+    def append(self, data: bytes) -> int:
+        """Keep ``data``; the offset where it starts. Raises MachineError where the disk does not take it."""
+        with self._lock:
+            start = self._end
+            try:
+                self._file.seek(start)
+                self._file.write(data)
+            except OSError as failed:
+                folder = tempfile.gettempdir()
+                raise MachineError(f"The challenges could not be kept in {folder}: {failed.strerror}.") from failed
+            self._end = start + len(data)
+        return start
+
+    def read(self, start: int, length: int) -> bytes:
+        """The bytes that start at that offset."""
+        with self._lock:
+            self._file.seek(start)
+            return self._file.read(length)
+
+
+class Challenges(Sequence[Challenge]):
+    """The challenges of a board in order, with their digests.
+
+    For each, the canonical bytes of its identity are kept, and beside them the whole record where it has a note or
+    another thing that is only shown. An item costs 24 bytes of memory; reading one decodes it anew.
+    """
+
+    def __init__(self) -> None:
+        self._spool = Spool()
+        self._starts = array("Q")
+        self._identities = array("I")
+        self._wholes = array("I")
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    @overload
+    def __getitem__(self, index: int) -> Challenge: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Challenge, ...]: ...
+    def __getitem__(self, index: int | slice) -> Challenge | tuple[Challenge, ...]:
+        if isinstance(index, slice):
+            return tuple(self._decoded(i) for i in range(*index.indices(len(self))))
+        return self._decoded(index)
+
+    def __iter__(self) -> Iterator[Challenge]:
+        return map(self._decoded, range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"<Challenges: {len(self)}>"
+
+    def digest(self, index: int) -> str:
+        """The digest of the challenge at ``index``, as its record would give it, without decoding it."""
+        return self._spool.read(self._starts[index], _RAW_DIGEST).hex()
+
+    def identity_bytes(self, index: int) -> bytes:
+        """The canonical bytes that this digest is of."""
+        return self._spool.read(self._starts[index] + _RAW_DIGEST, self._identities[index])
+
+    def sha256(self) -> str:
+        """The SHA-256 over the raw digests of all challenges, in order."""
+        running = hashlib.sha256()
+        for start in self._starts:
+            running.update(self._spool.read(start, _RAW_DIGEST))
+        return running.hexdigest()
+
+    def _decoded(self, index: int) -> Challenge:
+        start, identity, whole = self._starts[index] + _RAW_DIGEST, self._identities[index], self._wholes[index]
+        data = self._spool.read(start + identity, whole) if whole else self._spool.read(start, identity)
+        fields = json.loads(data)
+        fields.pop("schema")
+        return Challenge.model_validate(fields)
+
+    def append(self, challenge: Challenge) -> None:
+        """Keep one more challenge: only while a board is put together."""
+        self.reserve()
+        self.put(len(self) - 1, challenge)
+
+    def reserve(self) -> None:
+        """Keep a place for a challenge that `put` gives later."""
+        self._starts.append(0)
+        self._identities.append(0)
+        self._wholes.append(0)
+
+    def put(self, index: int, challenge: Challenge) -> None:
+        """Keep ``challenge`` at a place that `reserve` kept for it."""
+        identity = challenge.identity_bytes()
+        shown = challenge.note is not None or any(piece.origin is not None for piece in challenge.evidence)
+        whole = challenge.to_bytes() if shown else b""
+        self._starts[index] = self._spool.append(bytes.fromhex(sha256(identity)) + identity + whole)
+        self._identities[index], self._wholes[index] = len(identity), len(whole)

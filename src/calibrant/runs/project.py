@@ -1,0 +1,96 @@
+"""Finds a project and reads its file: which profile and boards it has, where runs go, what a board may reach."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Final
+
+from pydantic import Field
+
+from calibrant.records.base import Record
+from calibrant.records.documents import read_document
+from calibrant.records.types import Many
+from calibrant.runs.files import read_input
+from calibrant.world.base import Allow
+
+PROJECT_FILE: Final = "calibrant.yaml"
+"""The name of the file that makes a folder a project."""
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+class Allowed(Record):
+    """What the boards of a project may reach on this machine, as the project file says it; nothing unless listed."""
+
+    commands: Many[Text] = ()
+    files: Many[Text] = ()
+    calls: Many[Text] = ()
+    environment: Many[Text] = ()
+
+
+class Project(Record):
+    """A project file: the profile that its boards use, the boards, the folder of runs, and what boards may reach."""
+
+    schema_name: ClassVar[str] = "calibrant.project.v1"
+
+    profile: Text = "default"
+    boards: Many[Text] = ()
+    runs: Text = "runs"
+    allow: Allowed = Allowed()
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFolder:
+    """A project where it lies: paths in its file start from ``root``."""
+
+    root: Path
+    project: Project
+
+    @property
+    def runs(self) -> Path:
+        """The folder that runs are kept in."""
+        return self.root / self.project.runs
+
+    @property
+    def boards(self) -> tuple[Path, ...]:
+        """The boards that the project lists."""
+        return tuple(self.root / name for name in self.project.boards)
+
+    @property
+    def allow(self) -> Allow:
+        """What the boards of the project may reach."""
+        allowed = self.project.allow
+        return Allow(
+            commands=frozenset(allowed.commands),
+            files=tuple(self.root / os.path.expanduser(name) for name in allowed.files),  # noqa: PTH111 - never raises
+            calls=frozenset(allowed.calls),
+            environment=frozenset(allowed.environment),
+        )
+
+
+def project_root(start: Path) -> Path | None:
+    """The nearest folder, from ``start`` (a file or a folder, there or not yet) upwards, that holds a project file."""
+    start = start.absolute()
+    return next((folder for folder in (start, *start.parents) if (folder / PROJECT_FILE).is_file()), None)
+
+
+def find_project(start: Path) -> ProjectFolder | None:
+    """The project that ``start`` lies in, or None.
+
+    Raises:
+        InputError: for a project file that cannot be read.
+    """
+    root = project_root(start)
+    return None if root is None else load_project(root)
+
+
+def load_project(root: Path) -> ProjectFolder:
+    """The project whose file lies in ``root``.
+
+    Raises:
+        InputError: naming file, line and field of everything that is wrong.
+    """
+    path = root / PROJECT_FILE
+    return ProjectFolder(root, read_document(read_input(path), str(path)).record(Project))
