@@ -54,7 +54,7 @@ slow: $(STAMP) ## the simulations and soaks that `test` leaves out
 	HYPOTHESIS_PROFILE=slow $(BIN)/pytest -n $(WORKERS) -m slow --timeout 3000 $(ARGS)
 
 bench: $(STAMP) ## the benchmarks, as ratios measured in one run
-	@set -e; for part in benchmarks/bench_*.py; do echo "== $$part"; $(BIN)/python "$$part" $(ARGS); done
+	@set -e; for part in benchmarks/[!_]*.py; do echo "== $$part"; $(BIN)/python "$$part" $(ARGS); done
 
 lock: $(STAMP) ## pin every dependency anew from pyproject.toml (ARGS=--upgrade for newer releases)
 	$(BIN)/uv pip compile --quiet pyproject.toml --extra local --group dev --universal --python-version 3.11 \

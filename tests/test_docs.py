@@ -39,10 +39,9 @@ def dead_links(document: Path) -> Iterator[str]:
         if re.match(r"[a-z][a-z0-9+.-]*:", target):
             continue
         name, _, anchor = target.partition("#")
-        there = document if not name else (document.parent / name)
-        if not there.exists() or (
-            anchor and there.suffix == ".md" and anchor not in anchors(there.read_text(encoding="utf-8"))
-        ):
+        there = document.parent / name if name else document
+        needs_anchor = bool(anchor) and there.suffix == ".md"
+        if not there.exists() or (needs_anchor and anchor not in anchors(there.read_text(encoding="utf-8"))):
             yield target
 
 
