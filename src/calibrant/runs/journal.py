@@ -70,7 +70,7 @@ class Journal:
                 batch, self._waiting = self._waiting[:_MOST_AT_ONCE], self._waiting[_MOST_AT_ONCE:]
                 try:
                     await loop.run_in_executor(self._thread, self._append, batch)
-                except BaseException as broken:
+                except BaseException as broken:  # noqa: BLE001 - handed to everyone who waits
                     self._break(broken, batch)
                     return
                 for waiting in batch:

@@ -8,15 +8,15 @@ from typing import Literal, NamedTuple
 
 
 class Task(NamedTuple):
-    """One challenge to be asked in one epoch."""
+    """One challenge (by its number on the board, from 0) to be asked in one epoch (from 1)."""
 
-    index: int
+    number: int
     epoch: int
 
     @property
     def key(self) -> str:
         """How the ledger names what belongs to this task."""
-        return f"{self.index}/{self.epoch}"
+        return f"{self.number}/{self.epoch}"
 
 
 def task_of(key: str) -> Task:
@@ -25,10 +25,10 @@ def task_of(key: str) -> Task:
     Raises:
         ValueError: for a key that names none.
     """
-    index, _, epoch = key.partition("/")
-    if not (index.isascii() and index.isdigit() and epoch.isascii() and epoch.isdigit()):
+    number, _, epoch = key.partition("/")
+    if not (number.isascii() and number.isdigit() and epoch.isascii() and epoch.isdigit()):
         raise ValueError(key)
-    return Task(int(index), int(epoch))
+    return Task(int(number), int(epoch))
 
 
 class Marks:
@@ -46,22 +46,22 @@ class Marks:
 
     def __contains__(self, task: Task) -> bool:
         """Whether the run has such a task at all."""
-        return 0 <= task.index and 1 <= task.epoch <= self._epochs and self._place(task) < len(self._marks)
+        return task.number >= 0 and 1 <= task.epoch <= self._epochs and self._place(task) < len(self._marks)
 
     def count(self, mark: int) -> int:
         """How many tasks carry this mark."""
         return self._marks.count(mark)
 
     def _place(self, task: Task) -> int:
-        return task.index * self._epochs + task.epoch - 1
+        return task.number * self._epochs + task.epoch - 1
 
 
 def ask_order(challenges: int, epochs: int, order: Literal["board", "shuffled"], seed: int) -> Iterator[Task]:
     """All tasks of a run: epoch by epoch, within each in the order of the board or shuffled by ``seed``."""
     for epoch in range(1, epochs + 1):
-        indices: range | list[int] = range(challenges)
+        numbers: range | list[int] = range(challenges)
         if order == "shuffled":
-            indices = list(indices)
-            random.Random(f"{seed}/{epoch}").shuffle(indices)  # noqa: S311 - an order, not a secret
-        for index in indices:
-            yield Task(index, epoch)
+            numbers = list(numbers)
+            random.Random(f"{seed}/{epoch}").shuffle(numbers)  # noqa: S311 - an order, not a secret
+        for number in numbers:
+            yield Task(number, epoch)

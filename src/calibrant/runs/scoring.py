@@ -55,18 +55,18 @@ class Decisions:
 
     def _take_commitment(self, commitment: Commitment, task: Task, blobs: Mapping[str, bytes]) -> None:
         response = Response.from_stored(blobs[commitment.response_sha256])
-        cap = self._source.word_cap(self._source.challenge(task.index))
+        cap = self._source.word_cap(self._source.challenge(task.number))
         self._marks[task] = _AWAITS | (_OVER_CAP if count_words(response.text) > cap else 0)
 
     def _take_resolution(self, resolution: Resolution, task: Task, blobs: Mapping[str, bytes]) -> None:
-        challenge = self._source.challenge(task.index)
+        challenge = self._source.challenge(task.number)
         if challenge.half is None or challenge.outcome is None:
             raise CheckFailed(f"a resolution of {challenge.id}, which is no grounding challenge")
         sealed = Sealed.from_stored(blobs[resolution.sealed_sha256])
         self._decide(task, grade(challenge.half, challenge.outcome, sealed.expectation, resolution))
 
     def _take_label(self, label: Label, task: Task) -> None:
-        challenge = self._source.challenge(task.index)
+        challenge = self._source.challenge(task.number)
         test_type = self._source.profile.test_type(challenge.test_type)
         if label.non_score is not None or test_type is None:
             self._decide(task, Decision(None, label.code, label.non_score))
@@ -103,7 +103,7 @@ def decide(ledger: Ledger, source: RunSource) -> Decisions:
     """Everything that the ledger decides, in one pass over it."""
     decisions = Decisions(source)
     for chunk in in_chunks(ledger.entries()):
-        blobs = ledger.blobs([digest for entry in chunk for digest in named_blobs(entry)])
+        blobs = {digest: ledger.blob(digest) for entry in chunk for digest in named_blobs(entry)}
         for entry in chunk:
             decisions.take(entry, blobs)
     return decisions
@@ -168,6 +168,6 @@ def _warnings(source: RunSource, board: Slice) -> Iterator[str]:
         yield "The board is a discovery set: its items were picked, so its rates describe the items and no population."
     invalid = board.non_scores.get("invalid-challenge", 0)
     if invalid:
-        yield f"{invalid} out-half answers are void: their fact turned out to be determinable. The board is to be mended."
+        yield f"{invalid} out-half answers are void: their fact turned out to be determinable. Mend the board."
     if board.unanswered:
         yield f"{board.unanswered} questions got no answer; the worst-case figures count them as failed."

@@ -118,8 +118,11 @@ class Session:
             await self._work(journal, self._tasks(marks, owed))
         return self.progress
 
-    def _take_stock(self) -> tuple[Marks, dict[Task, str]]:
-        """What earlier sittings did: a mark for each task, and the sealed digests that still want a resolution."""
+    def _take_stock(self, again: frozenset[str] = frozenset()) -> tuple[Marks, dict[Task, str]]:
+        """What earlier sittings did: a mark for each task, and the sealed digests that still want a resolution.
+
+        A resolution whose status is in ``again`` does not count as one.
+        """
         marks = self._source.marks()
         owed: dict[Task, str] = {}
         for entry in self._ledger.entries():
@@ -129,6 +132,10 @@ class Session:
                 owed[task] = Commitment.from_stored(entry.body).sealed_sha256
             elif entry.kind == "resolution":
                 task = task_of(entry.key)
+                resolution = Resolution.from_stored(entry.body)
+                if resolution.status in again:
+                    owed[task] = resolution.sealed_sha256
+                    continue
                 marks[task] = SETTLED
                 owed.pop(task, None)
         self.progress.answered = self.progress.total - marks.count(0)
@@ -142,6 +149,13 @@ class Session:
         for task in ask_order(len(self._source), terms.epochs, self._source.profile.ask_order, terms.seed):
             if not marks[task]:
                 yield task, None
+
+    async def settle_again(self) -> Progress:
+        """Ask the world about every commitment that has no settled resolution: owed, pending, or unreachable before."""
+        _, owed = self._take_stock(again=frozenset({"pending", "error"}))
+        async with Journal(self._ledger) as journal:
+            await self._work(journal, iter(owed.items()))
+        return self.progress
 
     async def _capture(self, journal: Journal) -> None:
         """Take the evidence that the seats hold, once for the run, before anybody is asked."""
@@ -168,7 +182,7 @@ class Session:
 
     async def _worker(self, journal: Journal, tasks: Iterator[tuple[Task, str | None]]) -> None:
         for task, sealed in tasks:
-            challenge = self._source.challenge(task.index)
+            challenge = self._source.challenge(task.number)
             if sealed is None:
                 sealed = await self._ask_and_seal(journal, task, challenge)
             if sealed is not None and self._source.is_grounding(challenge):
@@ -190,7 +204,7 @@ class Session:
         commitment = Commitment(
             challenge=challenge.id,
             epoch=task.epoch,
-            challenge_sha256=self._source.digest(task.index),
+            challenge_sha256=self._source.digest(task.number),
             request_sha256=canonical.sha256(request.to_bytes()),
             response_sha256=canonical.sha256(response),
             sealed_sha256=canonical.sha256(opened),
@@ -225,7 +239,7 @@ class Session:
                 return await self._subject.ask(request)
         except TimeoutError:
             return Failure(kind="timeout", message=f"no reply within {self._pace.timeout:g} s", retry=True)
-        except Exception as broken:  # a subject of somebody else's that breaks the seam's promise
+        except Exception as broken:  # noqa: BLE001 - a subject of somebody else's that breaks the seam's promise
             return Failure(kind="crashed", message=f"{type(broken).__name__}: {quote(str(broken))}")
 
     async def _note_failure(
@@ -252,18 +266,17 @@ class Session:
         self.progress.resolved += 1
         self.progress.pending += resolution[0].status == "pending"
 
-    async def resolve(
-        self, task: Task, challenge: Challenge, sealed: str
-    ) -> tuple[Resolution, tuple[bytes, ...]]:
+    async def resolve(self, task: Task, challenge: Challenge, sealed: str) -> tuple[Resolution, tuple[bytes, ...]]:
         """Ask the world about one sealed challenge: the resolution, and the evidence for it."""
-        assert challenge.resolver is not None and challenge.outcome is not None  # a board is refused without them
+        assert challenge.resolver is not None  # a board is refused without it
+        assert challenge.outcome is not None
         resolver = self._world.resolver(challenge.resolver)
         shown = shown_text(request_for(self._source, challenge, task.epoch)) if challenge.half == "out" else ""
         question = Question(challenge.id, task.epoch, challenge.outcome, shown)
         try:
             async with self._world_slots:
                 finding = await resolver.resolve(question)
-        except Exception as broken:  # a resolver of somebody else's that breaks the seam's promise
+        except Exception as broken:  # noqa: BLE001 - a resolver of somebody else's that breaks the seam's promise
             finding = Finding("error", reason=f"{type(broken).__name__}: {quote(str(broken))}")
         finding = in_outcome(challenge.outcome, finding)
         resolution = Resolution(

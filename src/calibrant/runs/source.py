@@ -93,9 +93,7 @@ class RunSource:
         return block[offset]
 
     def _read(self, indices: range) -> list[Challenge]:
-        digests = [self.digest(index) for index in indices]
-        blobs = self._ledger.blobs(digests)
-        return [Challenge.from_stored(blobs[digest]) for digest in digests]
+        return [Challenge.from_stored(self._ledger.blob(self.digest(index))) for index in indices]
 
     def challenges(self) -> Iterator[Challenge]:
         """All challenges, in the order of the board."""
@@ -131,10 +129,10 @@ class RunSource:
 
     def wanted_captures(self) -> dict[str, Source]:
         """Every distinct source that evidence of the seats and the challenges is captured from, by its digest."""
-        wanted: dict[str, Source] = {}
-        for holder in chain(self.header.seats, self.challenges()):
-            wanted.update({item.capture.digest(): item.capture for item in holder.evidence if item.capture is not None})
-        return wanted
+        held = chain.from_iterable(
+            chain((seat.evidence for seat in self.header.seats), (c.evidence for c in self.challenges()))
+        )
+        return {item.capture.digest(): item.capture for item in held if item.capture is not None}
 
     def forget_captures(self) -> None:
         """Read the captures anew when they are next wanted."""

@@ -1,0 +1,92 @@
+"""The whole check of a board: what can be said against it, what it would run here, and what cannot run here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from calibrant.errors import InputError, Problem, Where
+from calibrant.grounding.check import BoardCheck, check_board
+from calibrant.records.board import Challenge, Evidence, Source
+from calibrant.runs.boards import Board
+from calibrant.world.registry import World
+
+_MOST_EXECUTES: Final = 1000
+
+
+@dataclass(slots=True)
+class Check:
+    """The check of a board on this machine.
+
+    ``executes`` are the commands, calls and files outside its folder that a run would touch, in plain words.
+    """
+
+    board: BoardCheck
+    executes: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What refuses the board."""
+        return self.board.problems
+
+    @property
+    def warnings(self) -> list[Problem]:
+        """What its author should know, and what cannot run here."""
+        return self.board.warnings
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing refuses the board."""
+        return not self.problems
+
+    def refuse(self) -> None:
+        """Raise what was found against the board.
+
+        Raises:
+            InputError: with every problem, if there is one.
+        """
+        if self.problems:
+            raise InputError(self.problems)
+
+
+def check(board: Board, world: World) -> Check:
+    """Check ``board`` against its profile and against the machine that ``world`` stands for. Asks nobody anything."""
+    found = Check(check_board(board.header, board.profile, board.challenges, where=board.where))
+    for number, seat in enumerate(board.header.seats):
+        place = Where(str(board.source) if board.source else None, field=f"seats[{number}]")
+        _check_evidence(found, world, seat.evidence, place)
+    for number, challenge in enumerate(board.challenges):
+        _check_sources(found, world, challenge, board.where(number))
+    return found
+
+
+def _check_sources(found: Check, world: World, challenge: Challenge, place: Where) -> None:
+    _check_evidence(found, world, challenge.evidence, place)
+    if challenge.resolver is not None:
+        _check_source(found, world, challenge.resolver, place, "resolver")
+
+
+def _check_evidence(found: Check, world: World, evidence: tuple[Evidence, ...], place: Where) -> None:
+    for index, item in enumerate(evidence):
+        if item.capture is not None:
+            _check_source(found, world, item.capture, place, f"evidence[{index}].capture")
+
+
+def _check_source(found: Check, world: World, source: Source, place: Where, name: str) -> None:
+    try:
+        obstacle = world.obstacle(source)
+        if len(found.executes) < _MOST_EXECUTES:
+            found.executes.update(dict.fromkeys(world.executes(source)))
+    except InputError as refused:
+        found.problems.extend(_below(problem, place, name) for problem in refused.problems)
+        return
+    if obstacle is not None:
+        fix = "Without it these challenges end as unreachable."
+        found.warnings.append(_below(Problem(obstacle, "a source that can be asked here", fix), place, name))
+
+
+def _below(problem: Problem, place: Where, name: str) -> Problem:
+    inner = problem.where.field or ""
+    inner = inner if inner.startswith(("resolver", "evidence")) else ".".join(part for part in (name, inner) if part)
+    path = ".".join(part for part in (place.field, inner) if part)
+    return Problem(problem.found, problem.expected, problem.fix, Where(place.file, place.line, path))

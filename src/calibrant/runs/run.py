@@ -1,0 +1,395 @@
+"""Runs as their users see them: start one, take it up again, settle what was pending, read what it showed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import platform
+import secrets
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from calibrant._version import __version__
+from calibrant.errors import CannotCheck, InputError, MachineError, Problem, Where, quote
+from calibrant.grounding.elicitation import find_template
+from calibrant.ledger.entry import Draft
+from calibrant.ledger.register import Register
+from calibrant.ledger.store import Ledger
+from calibrant.records.grounding import Label
+from calibrant.records.scorecard import Scorecard
+from calibrant.records.subject import SubjectIdentity
+from calibrant.records.terms import Software, Start, Terms
+from calibrant.runs.boards import Board, load_board
+from calibrant.runs.check import check
+from calibrant.runs.folder import ORIGIN, RUN_DB, SCORECARD, Origin, find_run, read_origin, write_whole
+from calibrant.runs.items import Item, items
+from calibrant.runs.plan import Task
+from calibrant.runs.project import find_project
+from calibrant.runs.scoring import score
+from calibrant.runs.session import Clockwork, Pace, Progress, Session, stamp
+from calibrant.runs.source import RunSource, seal_terms
+from calibrant.runs.verify import Verification, scorecard_bytes, verify
+from calibrant.subjects.base import Subject
+from calibrant.subjects.registry import open_subject
+from calibrant.world.base import Allow
+from calibrant.world.registry import World
+
+T = TypeVar("T")
+SubjectLike = str | Subject | Callable[..., Any]
+REGISTER: Final = "register.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a start stands among all starts on the same board and subject: the 4th of 6."""
+
+    start: int
+    starts: int
+
+
+class Run:
+    """A run in its folder. Everything that it tells is read from its ledger when it is asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        """The run in ``folder``.
+
+        Raises:
+            InputError: where there is none.
+            CheckFailed: where its ledger does not begin with terms.
+        """
+        self.folder: Final = folder
+        with self._reading() as ledger:
+            self.terms: Final[Terms] = RunSource(ledger).terms
+
+    @property
+    def id(self) -> str:
+        """The name of the run."""
+        return self.terms.run
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[Ledger]:
+        with Ledger.open(self.folder / RUN_DB, write=False) as ledger:
+            yield ledger
+
+    def scorecard(self) -> Scorecard:
+        """What the run showed, recomputed from its ledger."""
+        with self._reading() as ledger:
+            return score(ledger, RunSource(ledger))
+
+    def items(self) -> Iterator[Item]:
+        """Every challenge in every epoch that was answered, in the order of the board, with what became of it."""
+        with self._reading() as ledger:
+            yield from items(ledger, RunSource(ledger))
+
+    def standing(self) -> Standing | None:
+        """Which start this was among all on the same board and subject; None where no register lies beside it."""
+        path = self.folder.parent / REGISTER
+        if not path.exists():
+            return None
+        starts = _starts(Register.at(self.folder.parent), self.terms.board_sha256, self.terms.subject.digest())
+        return Standing(self.terms.start, max(len(starts), self.terms.start))
+
+    def verify(self) -> Verification:
+        """Derive everything again that the run claims."""
+        return verify(self.folder)
+
+    def resume(self, subject: SubjectLike | None = None, **how: Any) -> Scorecard:
+        """Go on where the run stopped; see `resume_async`."""
+        return blocking(self.resume_async(subject, **how))
+
+    async def resume_async(
+        self,
+        subject: SubjectLike | None = None,
+        *,
+        folder: Path | None = None,
+        allow: Allow | None = None,
+        pace: Pace = Pace(),
+        progress: Callable[[Progress], None] = lambda _: None,
+        clockwork: Clockwork | None = None,
+    ) -> Scorecard:
+        """Ask what was not answered, settle what is owed, and score. Nothing that was answered is asked again.
+
+        ``subject`` is wanted only where the run does not say how it was asked for; it has to be the same subject.
+
+        Raises:
+            InputError: for another subject than the one that the terms name, saying what differs.
+            RunLocked: where another process works on this run.
+            MachineError: where the subject or the disk fails.
+        """
+        world, spec = self._world(folder, allow)
+        with Ledger.open(self.folder / RUN_DB, write=True) as ledger:
+            source = RunSource(ledger)
+            opened = as_subject(subject if subject is not None else self._told_subject(spec))
+            try:
+                _refuse_other_subject(source.terms.subject, opened.identity)
+                (self.folder / SCORECARD).unlink(missing_ok=True)
+                session = Session(
+                    ledger, source, opened, world, pace=pace, progress=progress, clockwork=clockwork or Clockwork()
+                )
+                await session.run()
+            finally:
+                await opened.close()
+            return self._write_scorecard(ledger, source)
+
+    def resolve(self, **how: Any) -> Scorecard:
+        """Settle what was pending or could not be reached; see `resolve_async`."""
+        return blocking(self.resolve_async(**how))
+
+    async def resolve_async(
+        self,
+        *,
+        folder: Path | None = None,
+        allow: Allow | None = None,
+        pace: Pace = Pace(),
+        clockwork: Clockwork | None = None,
+    ) -> Scorecard:
+        """Ask the world again about every sealed commitment that has no fact yet, and score. The subject is not asked.
+
+        Raises:
+            RunLocked: where another process works on this run.
+        """
+        world, _ = self._world(folder, allow)
+        with Ledger.open(self.folder / RUN_DB, write=True) as ledger:
+            source = RunSource(ledger)
+            (self.folder / SCORECARD).unlink(missing_ok=True)
+            await Session(
+                ledger, source, _Nobody(source.terms.subject), world, pace=pace, clockwork=clockwork or Clockwork()
+            ).settle_again()
+            return self._write_scorecard(ledger, source)
+
+    def label(self, labels: Iterable[Label]) -> Scorecard:
+        """Append labels that a judge or a person gave, and score. A later label on one response replaces an earlier.
+
+        Raises:
+            InputError: for a label on a challenge that the run does not have.
+            RunLocked: where another process works on this run.
+        """
+        with Ledger.open(self.folder / RUN_DB, write=True) as ledger:
+            source = RunSource(ledger)
+            numbers = {challenge.id: number for number, challenge in enumerate(source.challenges())}
+            drafts = []
+            for label in labels:
+                if label.challenge not in numbers:
+                    raise InputError(Problem(f"a label on {quote(label.challenge)}", "a challenge of this run"))
+                drafts.append(Draft("label", Task(numbers[label.challenge], label.epoch).key, label.to_bytes()))
+            ledger.append(drafts)
+            return self._write_scorecard(ledger, source)
+
+    def _world(self, folder: Path | None, allow: Allow | None) -> tuple[World, str | None]:
+        origin = None if folder is not None else read_origin(self.folder)
+        base = folder if folder is not None else (self.folder / (origin.folder if origin else ".")).resolve()
+        if allow is None:
+            project = find_project(base)
+            allow = project.allow if project is not None else Allow()
+        return World(base, allow), origin.subject if origin is not None else None
+
+    def _told_subject(self, spec: str | None) -> str:
+        if spec is None:
+            found = f"the run {self.id}, whose subject was given as a Python object"
+            raise InputError(Problem(found, "the subject again", "Pass the same subject."))
+        return spec
+
+    def _write_scorecard(self, ledger: Ledger, source: RunSource) -> Scorecard:
+        scorecard = score(ledger, source)
+        write_whole(self.folder / SCORECARD, scorecard_bytes(scorecard))
+        return scorecard
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r})"
+
+    def _repr_html_(self) -> str:
+        return self.scorecard()._repr_html_()
+
+
+def open_run(reference: str | Path, runs: str | Path = "runs") -> Run:
+    """The run that ``reference`` names: a path, an id or part of one in the folder ``runs``, or ``latest``.
+
+    Raises:
+        InputError: where it names none.
+    """
+    return Run(find_run(reference, Path(runs)))
+
+
+def run(board: Board | str | Path, subject: SubjectLike, **how: Any) -> Run:
+    """Run ``board`` on ``subject`` to its end; see `run_async` for the arguments. Works inside a running loop too."""
+    return blocking(run_async(board, subject, **how))
+
+
+async def run_async(
+    board: Board | str | Path,
+    subject: SubjectLike,
+    *,
+    epochs: int = 1,
+    elicitation: str | None = None,
+    seed: int = 0,
+    level: float = 0.95,
+    runs: str | Path | None = None,
+    allow: Allow | None = None,
+    pace: Pace = Pace(),
+    progress: Callable[[Progress], None] = lambda _: None,
+    started: Callable[[Run], None] = lambda _: None,
+    clockwork: Clockwork | None = None,
+) -> Run:
+    """Check the board, seal the terms, ask the subject everything, settle what can be settled, write the scorecard.
+
+    Args:
+        board: a board, or the path of its file.
+        subject: ``local``, ``replay:FILE``, ``command:ARGV``, ``python:MODULE.FUNCTION``, ``model:NAME``; a subject
+            object; or a function that answers a question.
+        epochs: how often each challenge is asked.
+        elicitation: the template; without one, the subject's own.
+        seed: the seed of the first epoch; later epochs count up from it.
+        level: the level of every interval.
+        runs: the folder of runs; without one, the project's.
+        allow: what the board may reach; without one, what the project file allows.
+        started: called once, when the terms are sealed and before anybody is asked.
+
+    Raises:
+        InputError: for a board that its check refuses, a subject that is not known, epochs below one.
+        MachineError: where the subject fails time after time, or the disk does; the run can be resumed.
+    """
+    clock = clockwork if clockwork is not None else Clockwork()
+    board = board if isinstance(board, Board) else load_board(board)
+    project = find_project(board.folder)
+    world = World(board.folder, allow if allow is not None else project.allow if project is not None else Allow())
+    check(board, world).refuse()
+    runs_folder = Path(runs) if runs is not None else project.runs if project is not None else Path("runs")
+    opened = as_subject(subject)
+    try:
+        template = find_template(elicitation if elicitation is not None else opened.elicitation)
+        terms = _terms(board, opened.identity, template.digest(), epochs, seed, level, runs_folder, clock)
+        folder = runs_folder / terms.run
+        with _new_ledger(folder) as ledger:
+            _write_origin(folder, board, subject)
+            seal_terms(ledger, terms, board, template)
+            current = Run(folder)
+            started(current)
+            source = RunSource(ledger)
+            session = Session(ledger, source, opened, world, pace=pace, progress=progress, clockwork=clock)
+            await session.run()
+            current._write_scorecard(ledger, source)
+    finally:
+        await opened.close()
+    return current
+
+
+def as_subject(subject: SubjectLike) -> Subject:
+    """The subject that was asked for: by its name, as a function, or as it is."""
+    return subject if isinstance(subject, Subject) else open_subject(subject)
+
+
+def blocking(work: Coroutine[Any, Any, T]) -> T:
+    """The result of ``work``, waited for; inside a running loop (a notebook) in a thread of its own."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    outcome: list[T] = []
+    raised: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            outcome.append(asyncio.run(work))
+        except BaseException as error:  # noqa: BLE001 - raised again where the caller waits
+            raised.append(error)
+
+    thread = threading.Thread(target=target, name="calibrant-run")
+    thread.start()
+    thread.join()
+    if raised:
+        raise raised[0]
+    return outcome[0]
+
+
+def _terms(
+    board: Board,
+    identity: SubjectIdentity,
+    elicitation: str,
+    epochs: int,
+    seed: int,
+    level: float,
+    runs: Path,
+    clock: Clockwork,
+) -> Terms:
+    """The terms of a new run, noted in the project's register."""
+    if epochs < 1:
+        raise InputError(Problem(f"{epochs} epochs", "at least one"))
+    now = clock.now()
+    name = f"{stamp(now)}-{secrets.token_hex(3)}"
+    _make_folder(runs)
+    register = Register.at(runs)
+    start = Start(run=name, board_sha256=board.digest(), subject_sha256=identity.digest(), at=now)
+    earlier = len(_starts(register, start.board_sha256, start.subject_sha256))
+    register.note(start.to_bytes(), name)
+    return Terms(
+        run=name,
+        board_sha256=board.digest(),
+        profile_sha256=board.profile.digest(),
+        elicitation_sha256=elicitation,
+        subject=identity,
+        epochs=epochs,
+        seed=seed,
+        level=level,
+        software=Software(calibrant=__version__, python=platform.python_version(), platform=platform.system()),
+        start=earlier + 1,
+        at=now,
+    )
+
+
+def _starts(register: Register, board: str, subject: str) -> list[Start]:
+    starts = (Start.from_bytes(entry.body) for entry in register.entries())
+    return [start for start in starts if (start.board_sha256, start.subject_sha256) == (board, subject)]
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as failed:
+        reason = failed.strerror or str(failed)
+        raise MachineError(f"{folder}: the folder could not be made ({reason}). Nothing was run.") from failed
+
+
+def _new_ledger(folder: Path) -> Ledger:
+    _make_folder(folder)
+    return Ledger.create(folder / RUN_DB)
+
+
+def _write_origin(folder: Path, board: Board, subject: SubjectLike) -> None:
+    origin = Origin(folder=os.path.relpath(board.folder, folder), subject=subject if isinstance(subject, str) else None)
+    write_whole(folder / ORIGIN, origin.to_bytes() + b"\n")
+
+
+def _refuse_other_subject(sealed: SubjectIdentity, given: SubjectIdentity) -> None:
+    if sealed.digest() == given.digest():
+        return
+    was, now = sealed.to_dict(), given.to_dict()
+    moved = [name for name in was if was[name] != now[name]]
+    changes = "; ".join(f"{name} {quote(str(was[name]))} → {quote(str(now[name]))}" for name in moved)
+    raise InputError(
+        Problem(
+            f"another subject than the run was started with ({changes})",
+            "the subject that its terms name",
+            "Resume with the same subject, or start a new run.",
+            Where(field="subject"),
+        )
+    )
+
+
+class _Nobody:
+    """The subject while only the world is asked."""
+
+    def __init__(self, identity: SubjectIdentity) -> None:
+        self.identity = identity
+        self.elicitation = "plain"
+        self.concurrency = 1
+
+    async def ask(self, request: object) -> Any:
+        """Nobody is asked."""
+        raise CannotCheck(f"nobody is there to answer {request!r}")
+
+    async def close(self) -> None:
+        """Nothing is held."""

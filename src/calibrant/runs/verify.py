@@ -1,0 +1,402 @@
+"""Verification: everything that a run claims, derived again from its ledger alone.
+
+The steps, in this order; the code below follows them:
+
+1. *file*: the file is sound, every blob has its digest, entries are contiguous, every recorded root is the root;
+2. *terms*: the terms come first and only once, and what they name is there: board, challenges, profile, elicitation;
+3. *captures*: what the seats were shown was captured before anybody was asked;
+4. *commitments*: each task is sealed once, for the challenge and the request that the terms give;
+5. *expectations*: each sealed expectation is what the parser reads in the response;
+6. *order*: each commitment was durable before its resolution was made;
+7. *resolutions*: each answers a sealed commitment, keeps its evidence, and a settled one is never replaced;
+8. *labels*: each is of its test type's label set, on a response that is there;
+9. *scorecard*: the file is, byte for byte, what the ledger gives;
+10. *register*: the project's run register noted this start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from calibrant import canonical
+from calibrant.errors import CalibrantError, quote
+from calibrant.grounding.match import read_fact
+from calibrant.grounding.parse import PARSERS, Unparsed
+from calibrant.ledger.entry import Entry
+from calibrant.ledger.store import Ledger
+from calibrant.records.grounding import Commitment, Label, Resolution, Sealed, Unanswered
+from calibrant.records.scorecard import Scorecard
+from calibrant.records.subject import Response
+from calibrant.records.terms import Capture, Start
+from calibrant.runs.folder import RUN_DB, SCORECARD
+from calibrant.runs.plan import Task, task_of
+from calibrant.runs.scoring import Decisions, in_chunks, score
+from calibrant.runs.session import read_expectation, request_for
+from calibrant.runs.source import RunSource
+
+STEPS: Final = (
+    "file",
+    "terms",
+    "captures",
+    "commitments",
+    "expectations",
+    "order",
+    "resolutions",
+    "labels",
+    "scorecard",
+    "register",
+)
+"""The steps of a verification, in their order."""
+
+_MOST_NAMED = 20
+
+
+@dataclass(slots=True)
+class Step:
+    """What one step of a verification found. ``skipped`` says why it could not be made; then it proves nothing."""
+
+    name: str
+    checked: int = 0
+    failures: int = 0
+    named: list[str] = field(default_factory=list)
+    skipped: str | None = None
+
+    def fail(self, what: str) -> None:
+        """Note something that is not as it should be; the first twenty are named, all are counted."""
+        self.failures += 1
+        if len(self.named) < _MOST_NAMED:
+            self.named.append(what)
+
+
+@dataclass(slots=True)
+class Verification:
+    """The outcome of a verification: its steps, and the scorecard that was derived, where it could be."""
+
+    path: Path
+    run: str | None = None
+    steps: dict[str, Step] = field(default_factory=lambda: {name: Step(name) for name in STEPS})
+    ledger_size: int = 0
+    ledger_root: str = ""
+    scorecard: Scorecard | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing failed. A step that was skipped did not fail; `skipped` lists it."""
+        return not any(step.failures for step in self.steps.values())
+
+    @property
+    def skipped(self) -> list[Step]:
+        """The steps that could not be made."""
+        return [step for step in self.steps.values() if step.skipped is not None]
+
+    @property
+    def failures(self) -> list[str]:
+        """Everything that was named, with the step that found it."""
+        return [f"{step.name}: {what}" for step in self.steps.values() for what in step.named]
+
+
+def verify(path: str | Path, *, register: Path | None = None) -> Verification:
+    """Derive everything again that the run in the folder ``path`` claims.
+
+    ``register`` is the project's run register; without it, the one beside the run's folder is looked at.
+
+    Raises:
+        InputError: where there is no run.
+        MachineError: where the machine does not let it be read.
+    """
+    folder = Path(path)
+    folder = folder.parent if folder.name == RUN_DB else folder
+    result = Verification(folder)
+    with contextlib.ExitStack() as stack:
+        try:
+            ledger = stack.enter_context(Ledger.open(folder / RUN_DB, write=False))
+        except CalibrantError as unreadable:
+            if unreadable.exit_code != 1:
+                raise
+            result.steps["file"].fail(str(unreadable))
+            _skip_after(result, "file")
+            return result
+        _Verifier(ledger, result).verify(folder / SCORECARD, register or folder.parent / "register.db")
+    return result
+
+
+def _skip_after(result: Verification, last: str) -> None:
+    for name in STEPS[STEPS.index(last) + 1 :]:
+        result.steps[name].skipped = f"the {last} could not be read"
+
+
+class _Verifier:
+    """One verification. Holds some forty bytes a task, whatever the size of the run."""
+
+    def __init__(self, ledger: Ledger, result: Verification) -> None:
+        self._ledger = ledger
+        self._result = result
+        self._steps = result.steps
+
+    def verify(self, scorecard: Path, register: Path) -> None:
+        """All steps. What cannot be read in one step is a failure there and makes the later ones skip."""
+        self._check_file()
+        with self._guard("terms"):
+            self._source = RunSource(self._ledger)
+            self._check_terms()
+        if self._steps["terms"].failures:
+            _skip_after(self._result, "terms")
+            return
+        self._prepare()
+        with self._guard("commitments"):
+            for chunk in in_chunks(self._ledger.entries()):
+                for entry in chunk:
+                    self._check_entry(entry)
+        with self._guard("scorecard"):
+            self._check_scorecard(scorecard)
+        with self._guard("register"):
+            self._check_register(register)
+
+    def _guard(self, name: str) -> _Guard:
+        return _Guard(self._steps[name])
+
+    # 1. file
+
+    def _check_file(self) -> None:
+        step = self._steps["file"]
+        for damage in self._ledger.audit():
+            step.fail(str(damage))
+        step.checked = self._ledger.count()
+        self._heads = array("q", (head.size for head in self._ledger.heads()))
+        head = self._ledger.head()
+        self._result.ledger_size, self._result.ledger_root = head.size, head.root
+
+    # 2. terms
+
+    def _check_terms(self) -> None:
+        step, source = self._steps["terms"], self._source
+        self._result.run = source.terms.run
+        if source.elicitation.parser not in PARSERS:
+            step.fail(f"the parser {quote(source.elicitation.parser)} is not known to this version")
+        for record, digest in (
+            (source.header, source.terms.board_sha256),
+            (source.profile, source.terms.profile_sha256),
+            (source.elicitation, source.terms.elicitation_sha256),
+        ):
+            step.checked += 1
+            if record.digest() != digest:
+                step.fail(f"{record.schema_name} {digest} reads back as {record.digest()}")
+        for number, challenge in enumerate(source.challenges()):
+            step.checked += 1
+            if challenge.digest() != source.digest(number):
+                step.fail(f"challenge {number} ({quote(challenge.id)}) does not read back as itself")
+
+    def _prepare(self) -> None:
+        tasks = len(self._source) * self._source.terms.epochs
+        self._decisions = Decisions(self._source)
+        self._sealed = bytearray(32 * tasks)
+        self._sealed_at = array("q", bytes(8 * tasks))
+        self._settled = self._source.marks()
+        self._answered = self._source.marks()
+
+    def _check_entry(self, entry: Entry) -> None:
+        checks: Mapping[str, tuple[str, Callable[[Entry, Step], None]]] = {
+            "terms": ("terms", self._check_further_terms),
+            "capture": ("captures", self._check_capture),
+            "commitment": ("commitments", self._check_commitment),
+            "unanswered": ("commitments", self._check_unanswered),
+            "resolution": ("resolutions", self._check_resolution),
+            "label": ("labels", self._check_label),
+        }
+        if entry.kind not in checks:
+            self._steps["terms"].fail(f"entry {entry.seq} is of the unknown kind {quote(entry.kind)}")
+            return
+        name, check = checks[entry.kind]
+        step = self._steps[name]
+        step.checked += 1
+        try:
+            check(entry, step)
+        except (CalibrantError, ValueError, KeyError) as wrong:
+            step.fail(f"entry {entry.seq} ({entry.kind} {quote(entry.key)}): {wrong}")
+
+    def _check_further_terms(self, entry: Entry, step: Step) -> None:
+        step.checked -= 1
+        if entry.seq != 0:
+            step.fail(f"entry {entry.seq} states terms again")
+
+    # 3. captures
+
+    def _check_capture(self, entry: Entry, step: Step) -> None:
+        capture = Capture.from_bytes(entry.body)
+        if capture.source_sha256 != entry.key:
+            step.fail(f"entry {entry.seq} is filed under {quote(entry.key)}, not under its source")
+        if self._answered.count(1):
+            step.fail(f"entry {entry.seq} captures evidence after questions were asked")
+        self._ledger.blob(capture.body_sha256)
+
+    # 4. commitments and 5. expectations
+
+    def _check_commitment(self, entry: Entry, step: Step) -> None:
+        commitment = Commitment.from_bytes(entry.body)
+        task = self._task(entry, commitment.challenge, commitment.epoch)
+        challenge = self._source.challenge(task.number)
+        if self._answered[task]:
+            step.fail(f"entry {entry.seq} seals {challenge.id} (epoch {task.epoch}) a second time")
+        self._answered[task] = 1
+        if commitment.challenge_sha256 != self._source.digest(task.number):
+            step.fail(f"entry {entry.seq} was made for another text of {challenge.id}")
+        if commitment.request_sha256 != canonical.sha256(request_for(self._source, challenge, task.epoch).to_bytes()):
+            step.fail(f"entry {entry.seq}: {challenge.id} was asked something else than the terms give")
+        place = self._place(task)
+        self._sealed[32 * place : 32 * place + 32] = bytes.fromhex(commitment.sealed_sha256)
+        self._sealed_at[place] = entry.seq
+        blobs = {digest: self._ledger.blob(digest) for digest in (commitment.response_sha256, commitment.sealed_sha256)}
+        self._decisions.take(entry, blobs)
+        self._check_expectation(entry, task, blobs[commitment.response_sha256], blobs[commitment.sealed_sha256])
+
+    def _check_expectation(self, entry: Entry, task: Task, response: bytes, opened: bytes) -> None:
+        step = self._steps["expectations"]
+        step.checked += 1
+        challenge, sealed = self._source.challenge(task.number), Sealed.from_bytes(opened)
+        read = read_expectation(self._source, challenge, Response.from_bytes(response))
+        same = sealed.unparsed == read.reason if isinstance(read, Unparsed) else sealed.expectation == read
+        if not same:
+            step.fail(f"entry {entry.seq}: what was sealed for {challenge.id} is not what its response says")
+
+    def _check_unanswered(self, entry: Entry, step: Step) -> None:
+        note = Unanswered.from_bytes(entry.body)
+        task = self._task(entry, note.challenge, note.epoch)
+        if self._answered[task]:
+            step.fail(f"entry {entry.seq}: {note.challenge} was asked again although it was answered")
+
+    # 6. order and 7. resolutions
+
+    def _check_resolution(self, entry: Entry, step: Step) -> None:
+        resolution = Resolution.from_bytes(entry.body)
+        task = self._task(entry, resolution.challenge, resolution.epoch)
+        challenge = self._source.challenge(task.number)
+        self._check_order(entry, task)
+        place = self._place(task)
+        if self._sealed[32 * place : 32 * place + 32].hex() != resolution.sealed_sha256:
+            step.fail(f"entry {entry.seq} resolves another commitment than the one of {challenge.id}")
+            return
+        if self._settled[task]:
+            step.fail(f"entry {entry.seq} replaces a settled resolution of {challenge.id}")
+        self._settled[task] = resolution.status not in ("pending", "error")
+        for digest in resolution.evidence:
+            self._ledger.blob(digest)
+        if challenge.outcome is not None and resolution.value is not None:
+            written = read_fact(challenge.outcome, resolution.value)
+            if written != resolution.value:
+                step.fail(f"entry {entry.seq}: the fact of {challenge.id} is not in its written form")
+        self._decisions.take(entry, {resolution.sealed_sha256: self._ledger.blob(resolution.sealed_sha256)})
+
+    def _check_order(self, entry: Entry, task: Task) -> None:
+        step = self._steps["order"]
+        step.checked += 1
+        if not self._answered[task]:
+            step.fail(f"entry {entry.seq} resolves a challenge that was not sealed before it")
+            return
+        sealed_at = self._sealed_at[self._place(task)]
+        durable = bisect_right(self._heads, sealed_at)
+        if durable >= len(self._heads) or self._heads[durable] > entry.seq:
+            step.fail(f"entry {entry.seq} was written together with the commitment that it resolves")
+
+    # 8. labels
+
+    def _check_label(self, entry: Entry, step: Step) -> None:
+        label = Label.from_bytes(entry.body)
+        task = self._task(entry, label.challenge, label.epoch)
+        if not self._answered[task]:
+            step.fail(f"entry {entry.seq} labels a response that is not there")
+        self._decisions.take(entry, {})
+
+    # 9. scorecard
+
+    def _check_scorecard(self, path: Path) -> None:
+        step = self._steps["scorecard"]
+        if any(self._steps[name].failures for name in STEPS[: STEPS.index("scorecard")]):
+            step.skipped = "what it is made from failed"
+            return
+        self._result.scorecard = derived = score(self._ledger, self._source, self._decisions)
+        if not path.exists():
+            step.skipped = f"there is no {path.name} beside the ledger"
+            return
+        step.checked = 1
+        data = path.read_bytes()
+        if data == scorecard_bytes(derived):
+            return
+        for what in _differences(data, derived):
+            step.fail(what)
+
+    # 10. register
+
+    def _check_register(self, path: Path) -> None:
+        step, terms = self._steps["register"], self._source.terms
+        if not path.exists():
+            step.skipped = "the run is not beside its project's register"
+            return
+        with Ledger.open(path, write=False) as register:
+            for damage in register.audit():
+                step.fail(str(damage))
+            starts = [Start.from_bytes(entry.body) for entry in register.entries() if entry.key == terms.run]
+        step.checked = 1
+        same = [s for s in starts if (s.board_sha256, s.subject_sha256) == (terms.board_sha256, terms.subject.digest())]
+        if not same:
+            step.fail(f"the register has no start of {terms.run} on this board and subject")
+
+    def _task(self, entry: Entry, challenge: str, epoch: int) -> Task:
+        """The task that an entry is filed under.
+
+        Raises:
+            ValueError: where the run has no such task, or the entry speaks of another challenge.
+        """
+        task = task_of(entry.key)
+        if task not in self._answered:
+            raise ValueError("the run has no such task")
+        if (self._source.challenge(task.number).id, task.epoch) != (challenge, epoch):
+            raise ValueError(f"it speaks of {challenge} in epoch {epoch}")
+        return task
+
+    def _place(self, task: Task) -> int:
+        return task.number * self._source.terms.epochs + task.epoch - 1
+
+
+class _Guard:
+    """Turns what cannot be read inside a step into a failure of that step."""
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, raised: BaseException | None, trace: object) -> bool:
+        if isinstance(raised, CalibrantError) and raised.exit_code != 5:
+            self._step.fail(str(raised))
+            return True
+        return False
+
+
+def scorecard_bytes(scorecard: Scorecard) -> bytes:
+    """The bytes of ``scorecard.json``: canonical, and a line end."""
+    return scorecard.to_bytes() + b"\n"
+
+
+def _differences(data: bytes, derived: Scorecard) -> Iterator[str]:
+    """What in a scorecard file is not what the ledger gives, field by field."""
+    try:
+        stored = canonical.decode(data)
+    except CalibrantError:
+        yield "the file is no JSON"
+        return
+    wanted = derived.to_dict()
+    if not isinstance(stored, dict):
+        yield "the file is no scorecard"
+        return
+    moved = sorted(name for name in stored.keys() | wanted.keys() if stored.get(name) != wanted.get(name))
+    for name in moved:
+        yield f"{name} in the file is not what the ledger gives"
+    if not moved:
+        yield "the file is not in its written form"
