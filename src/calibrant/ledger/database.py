@@ -31,8 +31,8 @@ BUSY_SECONDS: Final = 30.0
 
 _TIDYING_SECONDS: Final = 1.0
 _SIDE_FILES: Final = ("-wal", "-shm", "-journal")
-_CACHE_KIB: Final = 32_768
-_LOG_PAGES: Final = 4_000
+_CACHE_KIB: Final = 16_384
+_LOG_PAGES: Final = 16_000  # each 4 KiB: moved into the file at most once in so many
 _PASSING: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 _NEEDS_WRITING: Final = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
 
@@ -114,7 +114,7 @@ def _connect(uri: str) -> sqlite3.Connection:
     return connection
 
 
-def create(path: Path) -> None:
+def create_store(path: Path) -> None:
     """Make an empty store at ``path``, whole or not at all. The caller holds the writer's lock.
 
     Raises:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from calibrant.errors import InputError, Problem, quote
@@ -44,33 +43,23 @@ EMPTY_HEAD: Final = Head(0, EMPTY_ROOT.hex())
 def entry_leaf(kind: str, key: str, body: bytes) -> bytes:
     """The leaf hash of an entry: RFC 9162's leaf hash over its kind, its key and its body.
 
-    The content of the leaf is ``len(kind) kind len(key) key body``: kind and key in UTF-8, each after its length in
-    bytes as a 4-byte big-endian integer. The place of an entry needs no mention: it is the leaf's index.
+    The content of the leaf is ``kind 0x00 key 0x00 body``, kind and key in UTF-8; neither may hold a NUL, so that no
+    two entries share these bytes. The place of an entry needs no mention: it is the leaf's index.
 
     Raises:
-        InputError: for a kind or key that is no text which every database can hold, and for a body that is too large.
+        InputError: for a kind or key that is not whole Unicode text without NUL, and for a body that is too large.
     """
     try:
-        name = key.encode("utf-8")
-        if b"\x00" in name or len(body) > MAX_BYTES:
-            raise _refusal(kind, key, body)
-        return hashlib.sha256(b"".join((_framed_kind(kind), len(name).to_bytes(4, "big"), name, body))).digest()
+        content = f"\x00{kind}\x00{key}\x00".encode() + body  # the first NUL is the leaf's domain: section 2.1.1
     except UnicodeEncodeError:
-        raise _refusal(kind, key, body) from None
-
-
-@lru_cache(maxsize=256)
-def _framed_kind(kind: str) -> bytes:
-    """The part of a leaf before the key, with the leaf's domain byte in front."""
-    name = kind.encode("utf-8")
-    if not name or b"\x00" in name:
-        raise _refusal(kind, "", b"")
-    return b"\x00" + len(name).to_bytes(4, "big") + name
-
-
-def _refusal(kind: str, key: str, body: bytes) -> InputError:
+        raise _no_text(kind, key) from None
+    if "\x00" in kind or "\x00" in key:
+        raise _no_text(kind, key)
     if len(body) > MAX_BYTES:
-        found = f"an entry of {len(body)} bytes ({quote(kind)}, {quote(key)})"
-        return InputError(Problem(found, f"at most {MAX_BYTES} bytes"))
-    expected = "a kind and a key of whole Unicode text without NUL, the kind not empty"
-    return InputError(Problem(f"the kind {quote(kind)} with the key {quote(key)}", expected))
+        raise InputError(Problem(f"an entry of {len(body)} bytes ({quote(kind)})", f"at most {MAX_BYTES} bytes"))
+    return hashlib.sha256(content).digest()
+
+
+def _no_text(kind: str, key: str) -> InputError:
+    found = f"the kind {quote(kind)} with the key {quote(key)}"
+    return InputError(Problem(found, "a kind and a key of whole Unicode text without NUL"))

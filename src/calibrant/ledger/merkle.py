@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Final, TypeAlias
 
 _sha256 = hashlib.sha256
+_STEP: Final = 4096
 
 HASH_BYTES: Final = 32
 """Length of every hash in a tree and in a proof."""
@@ -35,7 +37,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 class Frontier:
     """A tree that only grows, held as the roots of its perfect subtrees: O(log size) memory.
 
-    The roots that it gives are those of RFC 9162, section 2.1.1; the way there is section 2.1.2.
+    The roots that it gives are those of RFC 9162, section 2.1.1, computed from the bottom up as in section 2.1.2.
     """
 
     __slots__ = ("_peaks", "size")
@@ -43,33 +45,39 @@ class Frontier:
     def __init__(self, leaves: Iterable[bytes] = ()) -> None:
         self.size = 0
         """Number of leaves so far."""
-        self._peaks: list[bytes] = []
+        self._peaks: list[bytes | None] = []  # at n: the root of the perfect subtree of 2^n leaves, where there is one
         self.extend(leaves)
 
     def append(self, leaf: bytes) -> None:
         """Add one leaf hash at the right."""
-        self.extend((leaf,))
+        self._add([leaf])
 
     def extend(self, leaves: Iterable[bytes]) -> None:
-        """Add leaf hashes at the right, in order."""
-        peaks, size, sha256 = self._peaks, self.size, _sha256
-        for node in leaves:
-            carry = size
-            while carry & 1:
-                node = sha256(b"\x01" + peaks.pop() + node).digest()
-                carry >>= 1
-            peaks.append(node)
-            size += 1
-        self.size = size
+        """Add leaf hashes at the right, in order. They may be many: some thousand are held at a time."""
+        rest = iter(leaves)
+        while nodes := list(islice(rest, _STEP)):
+            self._add(nodes)
+
+    def _add(self, nodes: list[bytes]) -> None:
+        self.size += len(nodes)
+        sha256, peaks, level = _sha256, self._peaks, 0
+        while nodes:
+            if level == len(peaks):
+                peaks.append(None)
+            peak = peaks[level]
+            if peak is not None:
+                nodes.insert(0, peak)
+            peaks[level] = nodes.pop() if len(nodes) & 1 else None
+            nodes = [sha256(b"\x01" + a + b).digest() for a, b in zip(nodes[::2], nodes[1::2], strict=True)]
+            level += 1
 
     def root(self) -> bytes:
         """The root of the tree as it stands."""
-        if not self._peaks:
-            return EMPTY_ROOT
-        root = self._peaks[-1]
-        for left in reversed(self._peaks[:-1]):
-            root = node_hash(left, root)
-        return root
+        root: bytes | None = None
+        for peak in self._peaks:
+            if peak is not None:
+                root = peak if root is None else node_hash(peak, root)
+        return EMPTY_ROOT if root is None else root
 
     def copy(self) -> Frontier:
         """A frontier of the same tree that grows apart from this one."""

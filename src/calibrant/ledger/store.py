@@ -19,7 +19,7 @@ from calibrant.ledger import merkle
 from calibrant.ledger.audit import CHAIN
 from calibrant.ledger.audit import audit as audit_store
 from calibrant.ledger.chain import Chain, Damage
-from calibrant.ledger.database import Database, close_writer, create, open_writer
+from calibrant.ledger.database import Database, close_writer, create_store, open_writer
 from calibrant.ledger.entry import EMPTY_HEAD, MAX_BYTES, Draft, Entry, Head, entry_leaf
 from calibrant.ledger.lock import WriterLock
 from calibrant.ledger.reader import Reader
@@ -96,20 +96,15 @@ class Ledger:
             MachineError: where it cannot be made.
         """
         place = _resolved(path)
-        lock = WriterLock(place)
-        try:
-            create(place)
-        except BaseException:
-            lock.release()
-            raise
-        return cls(place, lock)
+        return cls._under_lock(place, WriterLock(place), new=True)
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, write: bool, wait: float = 0.0) -> Ledger:
+    def open(cls, path: str | os.PathLike[str], *, write: bool, wait: float = 0.0, create: bool = False) -> Ledger:
         """Open the store at ``path``, for reading only or for appending too.
 
         To append, every entry is read first and the Merkle root recomputed: nothing is added to a damaged store.
-        ``wait`` is how many seconds to wait for another writer to end.
+        ``wait`` is how many seconds to wait for another writer to end; with ``create``, an empty store is made where
+        nothing is.
 
         Raises:
             InputError: for what is no store, or one that a newer version wrote.
@@ -120,8 +115,20 @@ class Ledger:
         place = _resolved(path)
         if not write:
             return cls(place, None)
-        refuse_what_is_no_file(place)
-        return cls(place, WriterLock(place, wait))
+        if not create:
+            refuse_what_is_no_file(place)
+        lock = WriterLock(place, wait)
+        return cls._under_lock(place, lock, new=create and not os.path.lexists(place))
+
+    @classmethod
+    def _under_lock(cls, place: Path, lock: WriterLock, *, new: bool) -> Ledger:
+        try:
+            if new:
+                create_store(place)
+        except BaseException:
+            lock.release()
+            raise
+        return cls(place, lock)
 
     def append(self, drafts: Iterable[Draft], blobs: Iterable[bytes] = ()) -> Head:
         """Append entries, and keep blobs by their digest, all or nothing; on the disk when this returns.
