@@ -23,6 +23,9 @@ _NEGATIONS = frozenset(
     {"not", "no", "never", "neither", "nor", "isn't", "isn’t", "don't", "doesn't", "cannot", "without"}
 )
 
+_LONGEST = 20_000
+"""Characters of an answer that are read; whoever says more has said too much to be held to it."""
+
 Match = Literal["right", "wrong", "too-wide"]
 
 
@@ -41,6 +44,8 @@ def read_answer(outcome: Outcome, answer: str) -> Commits | Unread:
     stripped = answer.strip()
     if not stripped:
         return Unread("the answer is empty")
+    if len(stripped) > _LONGEST:
+        return Unread(f"an answer of {len(stripped)} characters")
     option = _option(outcome, stripped)
     return Commits(option=option) if option is not None else _READERS[outcome.kind](outcome, stripped)
 
@@ -125,8 +130,8 @@ def _boolean(outcome: Boolean, answer: str) -> Commits | Unread:
     return Unread("neither a plain yes nor a plain no")
 
 
-_APART = r"\bto\b|\band\b|\.\.\.?|[–—,;]|(?<=[\w%])\s*-"
-_BETWEEN = re.compile(rf"(?:between\s+)?[\[(]?\s*(.+?)\s*(?:{_APART})\s*(.+?)\s*[\])]?", re.IGNORECASE)
+_BETWEEN = re.compile(r"(?:between\s+)?(.+?)\s*(?:\bto\b|\band\b|\.\.\.?|[–—]|(?<=[\w%])\s*-)\s*(.+)", re.IGNORECASE)
+_BRACKETS = re.compile(r"[\[(]\s*([^,;]+?)\s*[,;]\s*([^,;]+?)\s*[\])]")
 _LONGEST_INTERVAL = 200
 
 
@@ -150,7 +155,10 @@ def _interval(outcome: Interval, answer: str) -> Commits | Unread:
 
 def _ends(answer: str, unit: str) -> tuple[Decimal, Decimal] | None:
     """The two ends of an interval, in ``unit``. A unit that is written once, behind, counts for both ends."""
-    form = _BETWEEN.fullmatch(answer.strip().rstrip(".")) if len(answer) <= _LONGEST_INTERVAL else None
+    written = answer.strip().rstrip(".")
+    if len(written) > _LONGEST_INTERVAL:
+        return None
+    form = _BRACKETS.fullmatch(written) or _BETWEEN.fullmatch(written.strip("[]()"))
     if form is None:
         return None
     high = read_quantity(form[2], unit)
