@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from calibrant.grounding.pairs import Pair, Verdict
-from calibrant.grounding.rules import Decision
+from calibrant.grounding.rules import Decision, Half
 from calibrant.records.board import Challenge
 from calibrant.records.scorecard import Estimate, Slice
 from calibrant.stats.proportions import clustered_wilson
@@ -80,6 +80,7 @@ class _Figures:
     challenges: int = 0
     labels: Counter[str] = field(default_factory=Counter)
     codes: Counter[str] = field(default_factory=Counter)
+    halves: dict[Half, Counter[str]] = field(default_factory=dict)
     non_scores: Counter[str] = field(default_factory=Counter)
     states: Counter[str] = field(default_factory=Counter)
     over_cap: int = 0
@@ -89,7 +90,7 @@ class _Figures:
     def rate(self, metric: str) -> _Rate:
         return self.rates.setdefault(metric, _Rate())
 
-    def count(self, outcome: Outcome) -> None:
+    def count(self, half: Half | None, outcome: Outcome) -> None:
         self.over_cap += outcome.over_cap
         if outcome.decision is None:
             self.states[outcome.state] += 1
@@ -99,6 +100,8 @@ class _Figures:
             self.states["pending"] += 1
             return
         self.codes[code] += 1
+        if half is not None:
+            self.halves.setdefault(half, Counter())[code] += 1
         if non_score is not None:
             self.non_scores[non_score] += 1
         else:
@@ -112,6 +115,7 @@ class _Figures:
             challenges=self.challenges,
             labels=dict(self.labels),
             codes=dict(self.codes),
+            halves={half: dict(codes) for half, codes in self.halves.items()},
             non_scores=dict(self.non_scores),
             unanswered=self.states["unanswered"],
             pending=self.states["pending"],
@@ -142,7 +146,7 @@ class Scoring:
         for figure in figures:
             figure.challenges += 1
             for outcome in outcomes:
-                figure.count(outcome)
+                figure.count(challenge.half, outcome)
         verdicts = [outcome.decision.verdict if outcome.decision else None for outcome in outcomes]
         self._rate(challenge, figures, verdicts)
 

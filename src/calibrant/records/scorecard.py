@@ -39,13 +39,18 @@ class Estimate(Record):
 
 
 class Slice(Record):
-    """The figures of one slice of the board: all of it, a test type, a seat."""
+    """The figures of one slice of the board: all of it, a test type, a seat.
+
+    ``codes`` counts every decision by its code, and ``halves`` those of the in-halves and of the out-halves apart:
+    ``declined`` fails the one and passes the other.
+    """
 
     by: Literal["board", "test_type", "seat"]
     name: Id
     challenges: Count
     labels: Tally = Field(default_factory=dict)
     codes: Tally = Field(default_factory=dict)
+    halves: Mapping[Literal["in", "out"], Tally] = Field(default_factory=dict)
     non_scores: Tally = Field(default_factory=dict)
     unanswered: Count = 0
     pending: Count = 0
