@@ -1,1 +1,151 @@
-"""Calibrant: evaluation in which nothing is taken on its word."""
+"""Evaluation in which nothing is taken on its word: expectations sealed before the world is asked.
+
+::
+
+    import calibrant
+
+    board = calibrant.load_board("boards/this-machine.yaml")
+    run = calibrant.run(board, subject="local", epochs=3)
+    run.scorecard()
+    run.resolve()  # settles what was pending; the subject is not asked again
+    calibrant.verify(run.folder)
+
+Every name below loads what it needs when it is first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from calibrant._version import __version__
+
+if TYPE_CHECKING:
+    from calibrant.errors import CalibrantError as CalibrantError
+    from calibrant.errors import CannotCheck as CannotCheck
+    from calibrant.errors import CheckFailed as CheckFailed
+    from calibrant.errors import InputError as InputError
+    from calibrant.errors import MachineError as MachineError
+    from calibrant.errors import Problem as Problem
+    from calibrant.errors import RunLocked as RunLocked
+    from calibrant.errors import Where as Where
+    from calibrant.records.board import Challenge as Challenge
+    from calibrant.records.board import Evidence as Evidence
+    from calibrant.records.board import Seat as Seat
+    from calibrant.records.grounding import Expectation as Expectation
+    from calibrant.records.grounding import Label as Label
+    from calibrant.records.grounding import Resolution as Resolution
+    from calibrant.records.profile import Profile as Profile
+    from calibrant.records.scorecard import Estimate as Estimate
+    from calibrant.records.scorecard import Scorecard as Scorecard
+    from calibrant.records.scorecard import Slice as Slice
+    from calibrant.records.subject import Failure as Failure
+    from calibrant.records.subject import Request as Request
+    from calibrant.records.subject import Response as Response
+    from calibrant.records.subject import SubjectIdentity as SubjectIdentity
+    from calibrant.runs.boards import Board as Board
+    from calibrant.runs.boards import load_board as load_board
+    from calibrant.runs.boards import load_profile as load_profile
+    from calibrant.runs.boards import withhold as withhold
+    from calibrant.runs.check import Check as Check
+    from calibrant.runs.check import check as check
+    from calibrant.runs.items import Item as Item
+    from calibrant.runs.run import Run as Run
+    from calibrant.runs.run import Standing as Standing
+    from calibrant.runs.run import open_run as open_run
+    from calibrant.runs.run import run as run
+    from calibrant.runs.run import run_async as run_async
+    from calibrant.runs.session import Pace as Pace
+    from calibrant.runs.session import Progress as Progress
+    from calibrant.runs.verify import Step as Step
+    from calibrant.runs.verify import Verification as Verification
+    from calibrant.runs.verify import verify as verify
+    from calibrant.subjects.base import Subject as Subject
+    from calibrant.values import Undefined as Undefined
+    from calibrant.values import Unscored as Unscored
+    from calibrant.world.base import Allow as Allow
+    from calibrant.world.base import Finding as Finding
+    from calibrant.world.base import Question as Question
+    from calibrant.world.base import Resolver as Resolver
+
+__all__ = [
+    "Allow",
+    "Board",
+    "CalibrantError",
+    "CannotCheck",
+    "Challenge",
+    "Check",
+    "CheckFailed",
+    "Estimate",
+    "Evidence",
+    "Expectation",
+    "Failure",
+    "Finding",
+    "InputError",
+    "Item",
+    "Label",
+    "MachineError",
+    "Pace",
+    "Problem",
+    "Profile",
+    "Progress",
+    "Question",
+    "Request",
+    "Resolution",
+    "Resolver",
+    "Response",
+    "Run",
+    "RunLocked",
+    "Scorecard",
+    "Seat",
+    "Slice",
+    "Standing",
+    "Step",
+    "Subject",
+    "SubjectIdentity",
+    "Undefined",
+    "Unscored",
+    "Verification",
+    "Where",
+    "__version__",
+    "check",
+    "load_board",
+    "load_profile",
+    "open_run",
+    "run",
+    "run_async",
+    "verify",
+    "withhold",
+]
+
+_NAMES_IN: Final = {
+    "errors": "CalibrantError CannotCheck CheckFailed InputError MachineError Problem RunLocked Where",
+    "records.board": "Challenge Evidence Seat",
+    "records.grounding": "Expectation Label Resolution",
+    "records.profile": "Profile",
+    "records.scorecard": "Estimate Scorecard Slice",
+    "records.subject": "Failure Request Response SubjectIdentity",
+    "runs.boards": "Board load_board load_profile withhold",
+    "runs.check": "Check check",
+    "runs.items": "Item",
+    "runs.run": "Run Standing open_run run run_async",
+    "runs.session": "Pace Progress",
+    "runs.verify": "Step Verification verify",
+    "subjects.base": "Subject",
+    "values": "Undefined Unscored",
+    "world.base": "Allow Finding Question Resolver",
+}
+_HOME: Final = {name: module for module, names in _NAMES_IN.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on its first use (PEP 562)."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

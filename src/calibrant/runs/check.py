@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from calibrant.errors import InputError, Problem, Where
 from calibrant.grounding.check import BoardCheck, check_board
 from calibrant.records.board import Challenge, Evidence, Source
-from calibrant.runs.boards import Board
+from calibrant.runs.boards import Board, load_board
+from calibrant.runs.project import find_project
+from calibrant.world.base import Allow
 from calibrant.world.registry import World
 
 _MOST_EXECUTES: Final = 1000
@@ -49,8 +52,19 @@ class Check:
             raise InputError(self.problems)
 
 
-def check(board: Board, world: World) -> Check:
-    """Check ``board`` against its profile and against the machine that ``world`` stands for. Asks nobody anything."""
+def check(board: Board | str | Path, world: World | None = None, *, allow: Allow | None = None) -> Check:
+    """Check a board (or the file of one) against its profile and against this machine. Asks nobody anything.
+
+    ``allow`` is what the board may reach; without it, what the project around the board allows. A ``world`` stands
+    for another machine, or for the same one that a run will use.
+
+    Raises:
+        InputError: for a file that is no board.
+    """
+    board = board if isinstance(board, Board) else load_board(board)
+    world = (
+        world if world is not None else World(board.folder, allow if allow is not None else allowed_in(board.folder))
+    )
     found = Check(check_board(board.header, board.profile, board.challenges, where=board.where))
     for number, seat in enumerate(board.header.seats):
         place = Where(str(board.source) if board.source else None, field=f"seats[{number}]")
@@ -58,6 +72,12 @@ def check(board: Board, world: World) -> Check:
     for number, challenge in enumerate(board.challenges):
         _check_sources(found, world, challenge, board.where(number))
     return found
+
+
+def allowed_in(folder: Path) -> Allow:
+    """What the project around ``folder`` allows its boards; nothing where there is no project."""
+    project = find_project(folder)
+    return project.allow if project is not None else Allow()
 
 
 def _check_sources(found: Check, world: World, challenge: Challenge, place: Where) -> None:
