@@ -198,7 +198,7 @@ def describe(outcome: Outcome | None) -> str:
 def _render(elicitation: Elicitation, **values: Any) -> str:
     try:
         return _template(elicitation.text).render(**values).strip("\n")
-    except TemplateError as broken:
+    except (TemplateError, ArithmeticError, TypeError, ValueError) as broken:
         found = f"{type(broken).__name__}: {broken}"
         place = Where(field=f"elicitation {elicitation.id}")
         raise InputError(Problem(found, "a template that renders", where=place)) from None

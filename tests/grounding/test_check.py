@@ -1,0 +1,164 @@
+"""The check of a board: what it refuses, naming the place, and the five null policies that it plays."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+
+import pytest
+
+from calibrant.grounding.check import check_board
+from calibrant.grounding.leak import stands_in
+from calibrant.grounding.policies import POLICIES, Move, paid
+from calibrant.records.board import BoardHeader, Seat, Source
+from calibrant.records.grounding import Expectation
+from calibrant.records.outcome import Boolean, Categorical, Date, Interval, Number, Option, Set, Text
+from calibrant.records.profile import Profile
+from tests.grounding.worlds import challenge
+
+PROFILE = Profile.from_dict(
+    {
+        "schema": "calibrant.profile.v1",
+        "id": "default",
+        "label_sets": [
+            {"id": "pf", "labels": [{"name": "pass", "counts": "pass"}, {"name": "fail", "counts": "fail"}]}
+        ],
+        "test_types": [
+            {"id": "grounding", "rule": "grounding", "paired": "required", "label_set": "pf", "graders": ["mechanical"]}
+        ],
+    }
+)
+
+
+def header(*seats: Seat) -> BoardHeader:
+    return BoardHeader(
+        profile_sha256="0" * 64,
+        frame="discovery",
+        seats=seats or (Seat(id="sysadmin", lane="a running system"),),
+        challenges=2,
+        challenges_sha256="0" * 64,
+    )
+
+
+def pair(**fields):
+    return [challenge("cores-in", "in", **fields), challenge("cores-out", "out", **fields)]
+
+
+def said(challenges, **how) -> str:
+    found = check_board(how.pop("header", header()), PROFILE, challenges, **how)
+    return "\n".join(map(str, found.problems))
+
+
+OUTCOMES = [
+    Number(kind="number"),
+    Number(kind="number", plausible=(Decimal(5), Decimal(9))),
+    Number(kind="number", plausible=(Decimal(0), Decimal(9)), options=(Option(name="all", covers="[0, 9]"),)),
+    Interval(kind="interval", max_width=Decimal(2)),
+    Boolean(kind="boolean"),
+    Categorical(kind="categorical", values=("a", "b")),
+    Categorical(kind="categorical", values=("a", "b"), options=(Option(name="a"), Option(name="b"))),
+    Categorical(kind="categorical", open=True),
+    Date(kind="date"),
+    Set(kind="set"),
+    Set(kind="set", values=("a", "b")),
+    Text(kind="text"),
+]
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES, ids=lambda outcome: outcome.kind)
+def test_no_null_policy_is_paid_a_pair(outcome) -> None:
+    found = check_board(header(), PROFILE, pair(outcome=outcome))
+    assert found.problems == []
+    assert found.policies == dict.fromkeys(POLICIES, 0)
+    assert len(POLICIES) == 5
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES, ids=lambda outcome: outcome.kind)
+def test_the_flattered_policies_do_get_their_in_halves(outcome) -> None:
+    """The guard is not idle: the asserting policies really are right in the in-half, and fail in the out-half."""
+    known, unknown = pair(outcome=outcome)
+    for name in ("assert everything, every in-half right", "pick the widest option", "pick at random"):
+
+        def two_faced(item, chance, policy=POLICIES[name]):
+            return policy(item, chance) if item.half == "in" else Move(Expectation(stance="decline"), "x")
+
+        assert list(paid(known, unknown, random.Random(1), {name: two_faced})) == [(name, "cores")]
+
+
+def test_a_board_that_pays_a_policy_is_refused_naming_pairs_and_policy() -> None:
+    def two_faced(item, chance):
+        return (
+            POLICIES["pick at random"](item, chance) if item.half == "in" else Move(Expectation(stance="decline"), "")
+        )
+
+    text = said(pair(), policies={"two-faced": two_faced})
+    assert '1 pairs paid to the null policy "two-faced": cores' in text
+
+
+def test_a_half_written_pair_is_named() -> None:
+    assert 'the pair "cores" with only its in-half' in said([challenge()])
+    assert "derive an out-half" in said([challenge()])
+
+
+def test_a_lane_without_a_challenge_is_named() -> None:
+    seats = (Seat(id="sysadmin", lane="a"), Seat(id="science", lane="what a measurement will show"))
+    text = said(pair(), header=header(*seats))
+    assert 'seats[1]: found the seat "science" (lane: what a measurement will show) without a challenge' in text
+
+
+@pytest.mark.parametrize("place", ["prompt", "evidence", "context"])
+def test_a_target_that_stands_in_what_the_out_half_shows_is_refused(place) -> None:
+    from calibrant.records.board import Evidence
+
+    known = challenge("a-in", "in", target="Kernel 6.1.0-13")
+    hint = "it says Kernel 6.1.0-13 here"
+    unknown = challenge(
+        "a-out",
+        "out",
+        prompt=hint if place == "prompt" else "What?",
+        evidence=(Evidence(text=hint),) if place == "evidence" else (),
+    )
+    seat = Seat(id="sysadmin", lane="x", context=hint if place == "context" else "")
+    text = said([known, unknown], header=header(seat))
+    assert f'the fact "Kernel 6.1.0-13" of "a-in" in the {place} of its out-half' in text
+
+
+def test_an_inline_fact_leaks_too_and_a_short_one_is_not_looked_for() -> None:
+    def inline(value, prompt):
+        known = challenge("a-in", "in", resolver=Source(kind="facts", params={"value": value}))
+        return said([known, challenge("a-out", "out", prompt=prompt)])
+
+    assert "in the prompt" in inline("Ada Lovelace", "Who was ada lovelace?")
+    assert inline("2", "Is 2 it?") == ""
+    assert inline("Ada", "Was it Ada?") == ""
+
+
+@pytest.mark.parametrize(
+    ("fact", "text", "stands"),
+    [
+        ("Ada Lovelace", "by ADA  LOVELACE.", True),
+        ("Ada Lovelace", "by Ada and Lovelace", False),
+        ("12345", "it is 12345 here", True),
+        ("12345", "it is 123456 here", False),
+        ("1234", "it is 1234 here", False),
+        ("true", "it is true", False),
+        (["csv", "json"], "csv and json", False),
+        (["comma", "jsonl"], "comma and jsonl", True),
+        (True, "True", False),
+        ([], "", False),
+    ],
+)
+def test_whether_a_fact_stands_in_a_text(fact, text, stands) -> None:
+    assert stands_in(fact, text) is stands
+
+
+def test_an_out_half_settled_by_a_fact_source_is_warned_about() -> None:
+    unknown = challenge("cores-out", "out", resolver=Source(kind="command", params={}))
+    found = check_board(header(), PROFILE, [challenge(), unknown])
+    assert 'an out-half resolved by "command"' in str(found.warnings[0])
+    assert found.problems == []
+
+
+def test_options_are_checked_at_their_place() -> None:
+    outcome = Number(kind="number", plausible=(Decimal(0), Decimal(9)), options=(Option(name="few", covers="[0, 3]"),))
+    assert "challenges[0].outcome.options: found no option for (3, 9]" in said(pair(outcome=outcome))
