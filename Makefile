@@ -78,6 +78,7 @@ $(STAMP): requirements.lock pyproject.toml src/calibrant/_version.py
 	@echo "installing requirements.lock"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(VENV)/uv.lock
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock \
-		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+		|| { echo "uv could not; installing with pip, which takes longer"; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock; }
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
