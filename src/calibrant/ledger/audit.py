@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from operator import methodcaller
 from pathlib import Path
@@ -38,7 +38,8 @@ def audit(path: Path) -> Iterator[Damage]:
     3. The Merkle root at every recorded head; the heads end with the last entry.
     4. The file: SQLite's own check of its pages and indexes.
 
-    Streams in flat memory, beside a writer too.
+    Streams in flat memory, beside a writer too. What it cannot see is a tail of entries that was removed together with
+    its heads, or a blob that was removed whole: whoever kept a head, or refers to the blob, sees those.
 
     Raises:
         InputError, CheckFailed: where the file cannot be opened as a store at all.
@@ -48,9 +49,8 @@ def audit(path: Path) -> Iterator[Damage]:
         with translated(path, "read"):
             database.driver.text_factory = _as_text  # text that is no UTF-8 is damage to name, not an exception
             database.driver.execute("BEGIN")
-        for check in (_blobs, _entries):
-            yield from _or_unreadable(path, check(database))
-        yield from _or_unreadable(path, file_check())
+        for findings in (_blobs(database), _entries(database), _file(path, file_check)):
+            yield from _or_unreadable(path, findings)
 
 
 def _or_unreadable(path: Path, findings: Iterable[Damage]) -> Iterator[Damage]:
@@ -63,14 +63,19 @@ def _or_unreadable(path: Path, findings: Iterable[Damage]) -> Iterator[Damage]:
 
 
 @contextlib.contextmanager
-def _file_check(path: Path) -> Iterator[Callable[[], Iterator[Damage]]]:
-    """SQLite's own check, which needs no Python, begun on another processor; calling waits for what it found."""
+def _file_check(path: Path) -> Iterator[Future[list[Any]]]:
+    """SQLite's own check, which needs no Python, begun on another processor."""
     with contextlib.closing(open_reader(path)) as database, ThreadPoolExecutor(max_workers=1) as pool:
-        rows = pool.submit(lambda: database.driver.execute(_FILE_CHECK).fetchall())
         try:
-            yield lambda: (Damage("file", path.name, row[0]) for row in rows.result() if row[0] != "ok")
+            yield pool.submit(lambda: database.driver.execute(_FILE_CHECK).fetchall())
         finally:
             database.driver.interrupt()  # where the audit is left before its end
+
+
+def _file(path: Path, check: Future[list[Any]]) -> Iterator[Damage]:
+    for (finding,) in check.result():
+        if finding != "ok":
+            yield Damage("file", path.name, " ".join(str(finding).split()))
 
 
 def _blobs(database: Database) -> Iterator[Damage]:

@@ -29,7 +29,8 @@ FORMAT: Final = 1
 BUSY_SECONDS: Final = 30.0
 """How long one access waits for another before it gives up."""
 
-_TIDYING_SECONDS: Final = 1.0
+_EMPTYING_SECONDS: Final = 1.0
+_SWITCHING_SECONDS: Final = 0.25
 _SIDE_FILES: Final = ("-wal", "-shm", "-journal")
 _CACHE_KIB: Final = 16_384
 _LOG_PAGES: Final = 16_000  # each 4 KiB: moved into the file at most once in so many
@@ -194,12 +195,12 @@ def close_writer(database: Database) -> None:
     """Close after writing, and leave one self-contained file unless somebody else has it open.
 
     Everything is durable already, so that a failure to tidy (a reader in the way, a full disk) is no failure: the log
-    then stays beside the file, and whoever opens the store reads both.
+    then stays beside the file, empty or not, and whoever opens the store reads both.
     """
     with contextlib.suppress(sqlite3.Error):
-        database.pragma(f"busy_timeout={int(_TIDYING_SECONDS * 1000)}")
+        database.pragma(f"busy_timeout={int(_EMPTYING_SECONDS * 1000)}")
         database.pragma("wal_checkpoint(TRUNCATE)")
-        give_up = time.monotonic() + _TIDYING_SECONDS
+        give_up = time.monotonic() + _SWITCHING_SECONDS
         while not _left_log_mode(database) and time.monotonic() < give_up:
             time.sleep(0.01)
     with contextlib.suppress(sqlite3.Error, DBAPIError):

@@ -33,6 +33,7 @@ class Reader:
         self._path = path
         self._lock = threading.RLock()
         self._database = open_reader(path)
+        self._closed = False
 
     def pages(self, statement: Select[Any], parameters: dict[str, Any], after: int) -> Iterator[list[Any]]:
         """The rows of ``statement``, whose first column is above its parameter ``after`` and orders it, page by page.
@@ -59,12 +60,15 @@ class Reader:
     def close(self) -> None:
         """Close the connection; a second call does nothing."""
         with self._lock:
+            self._closed = True
             self._database.close()
 
     def _step(self, read: Callable[[Database], T]) -> T:
         """Do one read, and try again what another process's opening or closing of the store upset."""
         give_up = 0.0
         with self._lock, translated(self._path, "read"):
+            if self._closed:
+                raise ValueError(f"the ledger {self._path} is closed")
             while True:
                 try:
                     return read(self._database)

@@ -20,7 +20,7 @@ WAIT_SECONDS: Final = 30.0
 
 
 class Register:
-    """An append-only ledger beside the runs. Nothing is held open between calls, so any number of processes share it."""
+    """An append-only ledger beside the runs. Nothing stays open between calls, so that many processes can share it."""
 
     def __init__(self, path: Path) -> None:
         """The register in the file ``path``, which need not exist yet. See `at`."""

@@ -33,6 +33,8 @@ def translated(path: Path, doing: str) -> Iterator[None]:
         yield
     except DBAPIError as raised:
         raise explain(raised, path, doing) from None
+    except UnicodeDecodeError:  # the driver could not even put SQLite's complaint into words
+        raise CheckFailed(f"{quote(str(path))} is damaged or cut short: text in it is not UTF-8.") from None
     except (sqlite3.Error, OSError, MemoryError) as raised:
         raise explain(raised, path, doing) from None
 
@@ -52,7 +54,7 @@ def explain(raised: BaseException, path: Path, doing: str) -> CalibrantError:
     if primary == sqlite3.SQLITE_NOTADB:
         return not_a_store(path)
     if primary in _DAMAGE or (primary is None and isinstance(cause, sqlite3.Error)):
-        return CheckFailed(f"{shown} is damaged or cut short: {cause}.")
+        return CheckFailed(f"{shown} is damaged or cut short: {quote(str(cause))}.")
     if primary in _MACHINE:
         return MachineError(f"cannot {doing} {shown}: {_MACHINE[primary]}. {_kept(doing)}".rstrip())
     reason = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause) or type(cause).__name__
