@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
+from calibrant.errors import InputError, Problem
+from calibrant.records.board import Source
 from calibrant.records.grounding import ResolverIdentity
 from calibrant.records.outcome import Outcome
 
+T = TypeVar("T")
+
 Raw: TypeAlias = str | bool | int | float | list[Any]
-"""A fact as the source wrote it, before the outcome space reads it."""
+"""A fact as the source wrote it, before the outcome space reads it.
+
+A list holds text, numbers and booleans: for the outcome ``set`` it is the set, for text and categorical outcomes each
+member is an accepted answer.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a resolver is asked: for which challenge, in which outcome space, and what the seat was shown."""
+    """What a resolver is asked: for which challenge, in which outcome space, and what the seat was shown.
+
+    ``committed`` is when the commitment was sealed, for facts that settle later; None where nothing was sealed.
+    """
 
     challenge: str
     epoch: int = 1
     outcome: Outcome | None = None
     shown: str = ""
+    committed: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +47,21 @@ class Finding:
     reason: str | None = None
     due: datetime | None = None
     evidence: tuple[bytes, ...] = ()
+
+    @classmethod
+    def fact(cls, value: Raw, *evidence: bytes) -> Self:
+        """The world has ``value``."""
+        return cls("fact", value=value, evidence=evidence)
+
+    @classmethod
+    def absent(cls, reason: str, *evidence: bytes) -> Self:
+        """The source was read and holds no such fact."""
+        return cls("no-record", reason=reason, evidence=evidence)
+
+    @classmethod
+    def failed(cls, reason: str, *evidence: bytes) -> Self:
+        """The resolver could not ask."""
+        return cls("error", reason=reason, evidence=evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +80,43 @@ class Allow:
     all_commands: bool = False
 
 
+def line(said: object, most: int = 200) -> str:
+    """What somebody else's program or library said, as one line that may stand in a reason: escaped and cut."""
+    text = " ".join(str(said).split()) or type(said).__name__
+    text = text if text.isprintable() else text.encode("unicode_escape").decode()
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def utc_now() -> datetime:
+    """The clock of this machine."""
+    return datetime.now(UTC)
+
+
+def no_inner(source: Source) -> Resolver:
+    """What stands for `Surroundings.inner` where there is no registry: refuses every nested source."""
+    raise InputError(Problem(f"a source of kind {source.kind} inside another", "a resolver made by a World"))
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where a resolver works: the folder that its relative paths start from and may not leave, and what is allowed."""
+    """Where a resolver works: the folder that its relative paths start from and may not leave, and what is allowed.
+
+    ``inner`` makes the resolver of a nested source, ``clock`` tells the time (UTC), ``kept`` holds what resolvers
+    share for as long as their world lives (see `keep`).
+    """
 
     folder: Path
     allow: Allow = field(default_factory=Allow)
+    clock: Callable[[], datetime] = utc_now
+    inner: Callable[[Source], Resolver] = no_inner
+    kept: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def keep(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` gives, made once per world for ``key``: a file that many questions are answered from."""
+        if key not in self.kept:
+            self.kept[key] = make()
+        value: T = self.kept[key]
+        return value
 
 
 @runtime_checkable
@@ -76,6 +134,15 @@ class Resolver(Protocol):
 
     async def resolve(self, question: Question) -> Finding:
         """Ask the world. Never raises for anything that the world did: that is a finding of status ``error``."""
+        ...
+
+
+@runtime_checkable
+class Discloses(Protocol):
+    """A resolver that can say beforehand what it would run, or read outside its folder."""
+
+    def executes(self) -> list[str]:
+        """One line for a person per thing that would be run or read."""
         ...
 
 
