@@ -21,7 +21,8 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"report", "interop"}),
     frozenset({"testing"}),
     frozenset({"__init__"}),
-    frozenset({"cli", "web", "pytest_plugin", "__main__"}),
+    frozenset({"cli", "web", "pytest_plugin"}),
+    frozenset({"__main__"}),
 )
 """The rooms from the ground up, as docs/architecture.md draws them. A room imports from lower layers only.
 
@@ -63,12 +64,18 @@ LAZY_LIBRARIES = {
 }
 """Libraries that may be imported inside a function, each with the reason."""
 
-LAZY_ROOMS = {
+LAZY_PLACES = {
     "__init__": "the public names load what they need when they are first used, so that importing the package is quick",
     "cli": "each command loads what it runs, so that --help is quick",
-    "__main__": "the same",
+    "subjects.registry": "a kind of subject is loaded when a user names it",
+    "world.registry": "a kind of resolver is loaded when a board names it",
 }
-"""Rooms whose functions may import the package's own parts, each with the reason."""
+"""Rooms and modules whose functions may import the package's own parts, each with the reason."""
+
+LAZY_PARTS = {
+    "world.jsonpath": "a twentieth of a second to import, and few boards need it",
+}
+"""Parts of the package that may be imported inside a function anywhere, each with the reason."""
 
 LONGEST_MODULE = 800
 LONGEST_FUNCTION = 60
@@ -198,14 +205,19 @@ def cycles(modules: Iterable[Module]) -> list[str]:
 
 
 def imports_in_functions(modules: Iterable[Module]) -> list[str]:
-    """Imports inside functions, but for the libraries and rooms that are listed with a reason."""
+    """Imports inside functions, but for the libraries, places and parts that are listed with a reason."""
+    modules = list(modules)
+    known = {module.name for module in modules} | LAZY_PARTS.keys()
     faults = []
     for module in modules:
-        for found in imports(module):
-            library = found.module.partition(".")[0]
-            allowed = module.room in LAZY_ROOMS if library == PACKAGE else library in LAZY_LIBRARIES
-            if found.in_function and not allowed:
-                faults.append(f"{module.name}:{found.line} imports {found.module} inside a function")
+        own = dict((found, target) for target, found in own_imports(module, known))
+        for found in filter(lambda found: found.in_function, imports(module)):
+            if found in own:
+                allowed = {module.name, module.room} & LAZY_PLACES.keys() or own[found] in LAZY_PARTS
+            else:
+                allowed = found.module.partition(".")[0] in LAZY_LIBRARIES
+            if not allowed:
+                faults.append(f"{module.name}:{found.line} imports {own.get(found, found.module)} inside a function")
     return faults
 
 
