@@ -26,6 +26,8 @@ MAX_INTEGER: Final = 2**53 - 1
 
 _LONGEST_WHOLE_DOUBLE = len("-100000000000000000000")  # from 1e21 on, RFC 8785 writes an exponent
 
+_ALWAYS_PLAIN: Final = frozenset({str, bool, type(None)})
+
 _fast = json.JSONEncoder(
     sort_keys=True, ensure_ascii=False, check_circular=False, separators=(",", ":"), allow_nan=False
 ).encode
@@ -68,7 +70,7 @@ def _encoded(value: Any) -> bytes:
 def _plain(value: Any, depth: int, unusual: list[Any]) -> Any:
     """``value`` with whole floats as integers, for the fast encoder; what only rfc8785 writes right is ``unusual``."""
     kind = type(value)
-    if kind is str or value is None or kind is bool:
+    if kind in _ALWAYS_PLAIN:
         return value
     if kind is int:
         if not -MAX_INTEGER <= value <= MAX_INTEGER:
@@ -84,9 +86,12 @@ def _plain(value: Any, depth: int, unusual: list[Any]) -> Any:
                 raise _refusal(f"the key {quote(key)}", "text as a key")
             if not key.isascii():  # UTF-16 and code points sort differently
                 unusual.append(key)
-        return {key: _plain(item, depth + 1, unusual) for key, item in value.items()}
+        return {  # most parts are text: a call for each would cost more than all else here
+            key: item if type(item) in _ALWAYS_PLAIN else _plain(item, depth + 1, unusual)
+            for key, item in value.items()
+        }
     if kind is list or kind is tuple:
-        return [_plain(item, depth + 1, unusual) for item in value]
+        return [item if type(item) in _ALWAYS_PLAIN else _plain(item, depth + 1, unusual) for item in value]
     raise _refusal(f"a value of type {kind.__name__}", "a map, a list, text, a number, true, false or null")
 
 

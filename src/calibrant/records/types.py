@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, Any, TypeVar
 
@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 from calibrant.canonical import normal_name
 from calibrant.errors import InputError, quote
-from calibrant.records.problems import refuse
+from calibrant.records.problems import refuse, shown
 from calibrant.units import plain, read_number
 from calibrant.values import format_instant, parse_instant
 
@@ -22,6 +22,7 @@ _ID = re.compile(r"[\w][\w.:@+-]{0,199}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _WRITTEN_QUANTITY = re.compile(r"0|-?(?:[1-9][0-9]{0,49}|0(?=\.))(?:\.[0-9]{0,40}[1-9])?")
 """A number as `write_quantity` writes it, short enough to be read without further thought."""
+_LARGEST_QUICK = 10**18
 
 
 def _id(text: str) -> str:
@@ -51,6 +52,8 @@ def _digest(text: str) -> str:
 
 def _instant(value: Any) -> Any:
     if isinstance(value, datetime):
+        if value.tzinfo is UTC:
+            return value
         if value.tzinfo is None:
             refuse("a time without a zone", "an instant with a zone")
         return parse_instant(format_instant(value))
@@ -65,20 +68,16 @@ def _instant(value: Any) -> Any:
 
 def _quantity(value: Any) -> Any:
     """Numbers and the text of a number; a double is taken as it is written (0.1 is a tenth)."""
-    if isinstance(value, bool):
-        refuse(quote(value), "a number")
-    if isinstance(value, str) and _WRITTEN_QUANTITY.fullmatch(value):
-        return Decimal(value)
-    if isinstance(value, Decimal) and value.is_finite():
-        return plain(value)
-    if isinstance(value, int | float):
-        read = read_number(repr(value))
-    elif isinstance(value, str):
-        read = read_number(value)
+    if isinstance(value, str):
+        read = Decimal(value) if _WRITTEN_QUANTITY.fullmatch(value) else read_number(value)
+    elif isinstance(value, Decimal):
+        read = plain(value) if value.is_finite() else None
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        read = Decimal(value) if isinstance(value, int) and abs(value) < _LARGEST_QUICK else read_number(repr(value))
     else:
         read = None
     if read is None:
-        refuse(quote(value), "a number")
+        refuse(shown(value), "a number")
     return read
 
 

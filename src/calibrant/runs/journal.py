@@ -36,6 +36,7 @@ class Journal:
         self._broken: BaseException | None = None
 
     async def __aenter__(self) -> Journal:
+        self._loop = asyncio.get_running_loop()
         self._writer = asyncio.create_task(self._write())
         return self
 
@@ -56,10 +57,10 @@ class Journal:
         """
         if self._broken is not None:
             raise self._broken
-        durable = asyncio.get_running_loop().create_future()
+        durable = self._loop.create_future()
         self._waiting.append(_Waiting(drafts, blobs, durable))
         self._wake.set()
-        await asyncio.shield(durable)
+        await durable
 
     async def _write(self) -> None:
         loop = asyncio.get_running_loop()

@@ -29,7 +29,7 @@ from calibrant.runs.folder import ORIGIN, RUN_DB, SCORECARD, Origin, find_run, r
 from calibrant.runs.items import Item, items
 from calibrant.runs.plan import Task
 from calibrant.runs.project import find_project
-from calibrant.runs.scoring import score
+from calibrant.runs.scoring import Decisions, score
 from calibrant.runs.session import Clockwork, Pace, Progress, Session, stamp
 from calibrant.runs.source import RunSource, seal_terms
 from calibrant.runs.verify import Verification, scorecard_bytes, verify
@@ -133,7 +133,7 @@ class Run:
                 await session.run()
             finally:
                 await opened.close()
-            return self._write_scorecard(ledger, source)
+            return self._write_scorecard(ledger, source, session.decisions)
 
     def resolve(self, **how: Any) -> Scorecard:
         """Settle what was pending or could not be reached; see `resolve_async`."""
@@ -156,10 +156,9 @@ class Run:
         with Ledger.open(self.folder / RUN_DB, write=True) as ledger:
             source = RunSource(ledger)
             (self.folder / SCORECARD).unlink(missing_ok=True)
-            await Session(
-                ledger, source, _Nobody(source.terms.subject), world, pace=pace, clockwork=clockwork or Clockwork()
-            ).settle_again()
-            return self._write_scorecard(ledger, source)
+            session = Session(ledger, source, _Nobody(source.terms.subject), world, pace=pace, clockwork=clockwork)
+            await session.settle_again()
+            return self._write_scorecard(ledger, source, session.decisions)
 
     def label(self, labels: Iterable[Label]) -> Scorecard:
         """Append labels that a judge or a person gave, and score. A later label on one response replaces an earlier.
@@ -193,8 +192,8 @@ class Run:
             raise InputError(Problem(found, "the subject again", "Pass the same subject."))
         return spec
 
-    def _write_scorecard(self, ledger: Ledger, source: RunSource) -> Scorecard:
-        scorecard = score(ledger, source)
+    def _write_scorecard(self, ledger: Ledger, source: RunSource, decisions: Decisions | None = None) -> Scorecard:
+        scorecard = score(ledger, source, decisions)
         write_whole(self.folder / SCORECARD, scorecard_bytes(scorecard))
         return scorecard
 
@@ -271,7 +270,7 @@ async def run_async(
             source = RunSource(ledger)
             session = Session(ledger, source, opened, world, pace=pace, progress=progress, clockwork=clock)
             await session.run()
-            current._write_scorecard(ledger, source)
+            current._write_scorecard(ledger, source, session.decisions)
     finally:
         await opened.close()
     return current

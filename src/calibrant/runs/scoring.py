@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
-from typing import Final, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from calibrant import canonical
 from calibrant.errors import CheckFailed
@@ -13,16 +12,11 @@ from calibrant.grounding.rules import Decision, grade
 from calibrant.grounding.score import AWAITING, UNANSWERED, Outcome, Scoring
 from calibrant.ledger.entry import Entry
 from calibrant.ledger.store import Ledger
-from calibrant.records.grounding import Commitment, Label, Resolution, Sealed
+from calibrant.records.grounding import Commitment, Expectation, Label, Resolution, Sealed
 from calibrant.records.scorecard import Estimate, Scorecard, Slice
 from calibrant.records.subject import Response
 from calibrant.runs.plan import Task, task_of
 from calibrant.runs.source import RunSource
-
-T = TypeVar("T")
-
-CHUNK: Final = 512
-"""Entries that are read, with the blobs that they name, in one step."""
 
 _AWAITS: Final = 1
 _OVER_CAP: Final = 128
@@ -39,9 +33,12 @@ class Decisions:
     def take(self, entry: Entry, blobs: Mapping[str, bytes]) -> None:
         """Take in one entry; ``blobs`` holds what it names."""
         if entry.kind == "commitment":
-            self._take_commitment(Commitment.from_stored(entry.body), task_of(entry.key), blobs)
+            commitment = Commitment.from_stored(entry.body)
+            self.take_response(task_of(entry.key), Response.from_stored(blobs[commitment.response_sha256]))
         elif entry.kind == "resolution":
-            self._take_resolution(Resolution.from_stored(entry.body), task_of(entry.key), blobs)
+            resolution = Resolution.from_stored(entry.body)
+            sealed = Sealed.from_stored(blobs[resolution.sealed_sha256])
+            self.take_resolution(task_of(entry.key), sealed.expectation, resolution)
         elif entry.kind == "label":
             self._take_label(Label.from_stored(entry.body), task_of(entry.key))
 
@@ -53,17 +50,21 @@ class Decisions:
         over_cap, decision = bool(mark & _OVER_CAP), self._known[mark & ~_OVER_CAP]
         return AWAITING._replace(over_cap=over_cap) if decision is None else Outcome("decided", decision, over_cap)
 
-    def _take_commitment(self, commitment: Commitment, task: Task, blobs: Mapping[str, bytes]) -> None:
-        response = Response.from_stored(blobs[commitment.response_sha256])
+    def take_response(self, task: Task, response: Response) -> None:
+        """Take in that a task was answered."""
         cap = self._source.word_cap(self._source.challenge(task.number))
         self._marks[task] = _AWAITS | (_OVER_CAP if count_words(response.text) > cap else 0)
 
-    def _take_resolution(self, resolution: Resolution, task: Task, blobs: Mapping[str, bytes]) -> None:
+    def take_resolution(self, task: Task, expectation: Expectation | None, resolution: Resolution) -> None:
+        """Take in what the world said about what was sealed for a task.
+
+        Raises:
+            CheckFailed: for a challenge that is not settled by resolutions.
+        """
         challenge = self._source.challenge(task.number)
         if challenge.half is None or challenge.outcome is None:
             raise CheckFailed(f"a resolution of {challenge.id}, which is no grounding challenge")
-        sealed = Sealed.from_stored(blobs[resolution.sealed_sha256])
-        self._decide(task, grade(challenge.half, challenge.outcome, sealed.expectation, resolution))
+        self._decide(task, grade(challenge.half, challenge.outcome, expectation, resolution))
 
     def _take_label(self, label: Label, task: Task) -> None:
         challenge = self._source.challenge(task.number)
@@ -92,20 +93,17 @@ def named_blobs(entry: Entry) -> tuple[str, ...]:
     return (Resolution.from_stored(entry.body).sealed_sha256,) if entry.kind == "resolution" else ()
 
 
-def in_chunks(items: Iterable[T], size: int = CHUNK) -> Iterator[list[T]]:
-    """``items`` in lists of at most ``size``."""
-    iterator = iter(items)
-    while chunk := list(islice(iterator, size)):
-        yield chunk
+def with_blobs(ledger: Ledger) -> Iterator[tuple[Entry, Mapping[str, bytes]]]:
+    """Every entry with the blobs that scoring it takes."""
+    for entry in ledger.entries():
+        yield entry, {digest: ledger.blob(digest) for digest in named_blobs(entry)}
 
 
 def decide(ledger: Ledger, source: RunSource) -> Decisions:
     """Everything that the ledger decides, in one pass over it."""
     decisions = Decisions(source)
-    for chunk in in_chunks(ledger.entries()):
-        blobs = {digest: ledger.blob(digest) for entry in chunk for digest in named_blobs(entry)}
-        for entry in chunk:
-            decisions.take(entry, blobs)
+    for entry, blobs in with_blobs(ledger):
+        decisions.take(entry, blobs)
     return decisions
 
 

@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from calibrant import canonical
 from calibrant.errors import MachineError, quote
@@ -18,13 +19,14 @@ from calibrant.grounding.match import read_fact
 from calibrant.grounding.parse import Unparsed, parse
 from calibrant.ledger.entry import Draft
 from calibrant.ledger.store import Ledger
-from calibrant.records.board import Challenge
+from calibrant.records.board import Challenge, Source
 from calibrant.records.grounding import Commitment, Expectation, Resolution, Sealed, Unanswered
 from calibrant.records.outcome import Outcome
 from calibrant.records.subject import Failure, Request, Response
 from calibrant.records.terms import Capture
 from calibrant.runs.journal import Journal
 from calibrant.runs.plan import Marks, Task, ask_order, task_of
+from calibrant.runs.scoring import Decisions, with_blobs
 from calibrant.runs.source import RunSource
 from calibrant.subjects.base import Subject
 from calibrant.units import Unread
@@ -67,8 +69,16 @@ class Clockwork:
     sleep: Callable[[float], asyncio.Future[None]] = field(default=asyncio.sleep)  # type: ignore[assignment]
 
 
-ASKED, OWED, SETTLED = 1, 2, 3
-"""Marks of a task: sealed; sealed and its resolution still owed; resolved."""
+ANSWERED = 1
+"""The mark of a task whose response is sealed."""
+
+
+class Committed(NamedTuple):
+    """A commitment that is durable, with what settling it takes."""
+
+    sealed_sha256: str
+    expectation: Expectation | None
+    shown: str
 
 
 class Session:
@@ -101,6 +111,7 @@ class Session:
         self._pace = pace
         self._clock = clockwork if clockwork is not None else Clockwork()
         self._report = progress
+        self.decisions = Decisions(source)
         self.progress = Progress(total=len(source) * source.terms.epochs)
         self._subject_slots = asyncio.Semaphore(max(1, subject.concurrency))
         self._world_slots = asyncio.Semaphore(pace.resolvers)
@@ -118,6 +129,13 @@ class Session:
             await self._work(journal, self._tasks(marks, owed))
         return self.progress
 
+    async def settle_again(self) -> Progress:
+        """Ask the world about every commitment that has no settled resolution: owed, pending, or unreachable before."""
+        _, owed = self._take_stock(again=frozenset({"pending", "error"}))
+        async with Journal(self._ledger) as journal:
+            await self._work(journal, iter(owed.items()))
+        return self.progress
+
     def _take_stock(self, again: frozenset[str] = frozenset()) -> tuple[Marks, dict[Task, str]]:
         """What earlier sittings did: a mark for each task, and the sealed digests that still want a resolution.
 
@@ -125,21 +143,22 @@ class Session:
         """
         marks = self._source.marks()
         owed: dict[Task, str] = {}
-        for entry in self._ledger.entries():
+        for entry, blobs in with_blobs(self._ledger):
+            self.decisions.take(entry, blobs)
             if entry.kind == "commitment":
                 task = task_of(entry.key)
-                marks[task] = OWED
-                owed[task] = Commitment.from_stored(entry.body).sealed_sha256
+                marks[task] = ANSWERED
+                if self._source.is_grounding(self._source.challenge(task.number)):
+                    owed[task] = Commitment.from_stored(entry.body).sealed_sha256
             elif entry.kind == "resolution":
                 task = task_of(entry.key)
                 resolution = Resolution.from_stored(entry.body)
                 if resolution.status in again:
                     owed[task] = resolution.sealed_sha256
-                    continue
-                marks[task] = SETTLED
-                owed.pop(task, None)
-        self.progress.answered = self.progress.total - marks.count(0)
-        self.progress.resolved = marks.count(SETTLED)
+                else:
+                    owed.pop(task, None)
+        self.progress.answered = marks.count(ANSWERED)
+        self.progress.resolved = self.progress.answered - len(owed)
         return marks, owed
 
     def _tasks(self, marks: Marks, owed: dict[Task, str]) -> Iterator[tuple[Task, str | None]]:
@@ -150,47 +169,53 @@ class Session:
             if not marks[task]:
                 yield task, None
 
-    async def settle_again(self) -> Progress:
-        """Ask the world about every commitment that has no settled resolution: owed, pending, or unreachable before."""
-        _, owed = self._take_stock(again=frozenset({"pending", "error"}))
-        async with Journal(self._ledger) as journal:
-            await self._work(journal, iter(owed.items()))
-        return self.progress
-
     async def _capture(self, journal: Journal) -> None:
         """Take the evidence that the seats hold, once for the run, before anybody is asked."""
         taken = set(self._ledger.keys("capture"))
         wanted = {digest: source for digest, source in self._source.wanted_captures().items() if digest not in taken}
-        findings = await asyncio.gather(*(self._world.capture(source) for source in wanted.values()))
-        for (digest, source), finding in zip(wanted.items(), findings, strict=True):
-            if finding.status != "fact" or not finding.evidence:
-                raise MachineError(
-                    f"the evidence of {source.kind} could not be captured: {finding.reason or finding.status}. "
-                    "Nobody was asked. Mend it, or take that evidence off the board."
-                )
-            body = finding.evidence[0]
-            capture = Capture(source_sha256=digest, body_sha256=canonical.sha256(body), at=self._clock.now())
-            await journal.append([Draft("capture", digest, capture.to_bytes())], [body])
+        bodies = await asyncio.gather(*map(self._capture_one, wanted.values()))
+        now = self._clock.now()
+        captures = [
+            Capture(source_sha256=digest, body_sha256=canonical.sha256(body), at=now)
+            for digest, body in zip(wanted, bodies, strict=True)
+        ]
+        if captures:
+            await journal.append([Draft("capture", c.source_sha256, c.to_bytes()) for c in captures], bodies)
         self._source.forget_captures()
+
+    async def _capture_one(self, source: Source) -> bytes:
+        async with self._world_slots:
+            finding = await self._world.capture(source)
+        if finding.status != "fact" or not finding.evidence:
+            raise MachineError(
+                f"the evidence of {source.kind} could not be captured: {finding.reason or finding.status}. "
+                "Nobody was asked. Mend it, or take that evidence off the board."
+            )
+        return finding.evidence[0]
 
     async def _work(self, journal: Journal, tasks: Iterator[tuple[Task, str | None]]) -> None:
         """Let enough workers go through the tasks that neither the subject, nor the world, nor the disk is idle."""
         workers = min(512, 4 * max(1, self._subject.concurrency) + self._pace.resolvers)
-        async with asyncio.TaskGroup() as group:
-            for _ in range(workers):
-                group.create_task(self._worker(journal, tasks))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(workers):
+                    group.create_task(self._worker(journal, tasks))
+        except BaseExceptionGroup as broken:
+            raise _first(broken) from None  # what one worker met first, not what all met because of it
 
     async def _worker(self, journal: Journal, tasks: Iterator[tuple[Task, str | None]]) -> None:
         for task, sealed in tasks:
             challenge = self._source.challenge(task.number)
             if sealed is None:
-                sealed = await self._ask_and_seal(journal, task, challenge)
-            if sealed is not None and self._source.is_grounding(challenge):
-                await self._settle(journal, task, challenge, sealed)
+                committed = await self._ask_and_seal(journal, task, challenge)
+            else:
+                committed = self._reopen(task, challenge, sealed)
+            if committed is not None and self._source.is_grounding(challenge):
+                await self._settle(journal, task, challenge, committed)
             self._report(self.progress)
 
-    async def _ask_and_seal(self, journal: Journal, task: Task, challenge: Challenge) -> str | None:
-        """Steps 1 to 3. The digest of what was sealed, once it is durable; None where the subject failed."""
+    async def _ask_and_seal(self, journal: Journal, task: Task, challenge: Challenge) -> Committed | None:
+        """Steps 1 to 3. What was sealed, once it is durable; None where the subject failed."""
         request = request_for(self._source, challenge, task.epoch)
         async with self._subject_slots:
             reply, attempts = await self._ask(request)
@@ -200,19 +225,26 @@ class Session:
         self._failures_in_a_row = 0
         if attempts > 1:
             reply = reply.model_copy(update={"attempts": attempts})
-        response, opened = reply.to_bytes(), self._open(challenge, reply).to_bytes()
+        opened = self._open(challenge, reply)
+        response, sealed = reply.to_bytes(), opened.to_bytes()
         commitment = Commitment(
             challenge=challenge.id,
             epoch=task.epoch,
             challenge_sha256=self._source.digest(task.number),
             request_sha256=canonical.sha256(request.to_bytes()),
             response_sha256=canonical.sha256(response),
-            sealed_sha256=canonical.sha256(opened),
+            sealed_sha256=canonical.sha256(sealed),
             at=self._clock.now(),
         )
-        await journal.append([Draft("commitment", task.key, commitment.to_bytes())], [response, opened])
+        await journal.append([Draft("commitment", task.key, commitment.to_bytes())], [response, sealed])
+        self.decisions.take_response(task, reply)
         self.progress.answered += 1
-        return commitment.sealed_sha256
+        return Committed(commitment.sealed_sha256, opened.expectation, shown_text(request))
+
+    def _reopen(self, task: Task, challenge: Challenge, sealed: str) -> Committed:
+        """What an earlier sitting sealed."""
+        opened = Sealed.from_stored(self._ledger.blob(sealed))
+        return Committed(sealed, opened.expectation, shown_text(request_for(self._source, challenge, task.epoch)))
 
     def _open(self, challenge: Challenge, response: Response) -> Sealed:
         expectation = read_expectation(self._source, challenge, response)
@@ -258,21 +290,12 @@ class Session:
                 f"{failure.message}. Everything answered so far is kept; mend the subject and resume the run."
             )
 
-    async def _settle(self, journal: Journal, task: Task, challenge: Challenge, sealed: str) -> None:
+    async def _settle(self, journal: Journal, task: Task, challenge: Challenge, committed: Committed) -> None:
         """Steps 4 and 5, for a commitment that is durable."""
-        resolution = await self.resolve(task, challenge, sealed)
-        drafts = [Draft("resolution", task.key, resolution[0].to_bytes())]
-        await journal.append(drafts, resolution[1])
-        self.progress.resolved += 1
-        self.progress.pending += resolution[0].status == "pending"
-
-    async def resolve(self, task: Task, challenge: Challenge, sealed: str) -> tuple[Resolution, tuple[bytes, ...]]:
-        """Ask the world about one sealed challenge: the resolution, and the evidence for it."""
         assert challenge.resolver is not None  # a board is refused without it
         assert challenge.outcome is not None
         resolver = self._world.resolver(challenge.resolver)
-        shown = shown_text(request_for(self._source, challenge, task.epoch)) if challenge.half == "out" else ""
-        question = Question(challenge.id, task.epoch, challenge.outcome, shown)
+        question = Question(challenge.id, task.epoch, challenge.outcome, committed.shown)
         try:
             async with self._world_slots:
                 finding = await resolver.resolve(question)
@@ -282,7 +305,7 @@ class Session:
         resolution = Resolution(
             challenge=challenge.id,
             epoch=task.epoch,
-            sealed_sha256=sealed,
+            sealed_sha256=committed.sealed_sha256,
             status=finding.status,
             value=finding.value,  # type: ignore[arg-type] # in its written form now
             basis=finding.basis,
@@ -292,7 +315,15 @@ class Session:
             resolver=resolver.identity,
             at=self._clock.now(),
         )
-        return resolution, finding.evidence
+        await journal.append([Draft("resolution", task.key, resolution.to_bytes())], finding.evidence)
+        self.decisions.take_resolution(task, committed.expectation, resolution)
+        self.progress.resolved += 1
+        self.progress.pending += resolution.status == "pending"
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    first = group.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 def request_for(source: RunSource, challenge: Challenge, epoch: int) -> Request:

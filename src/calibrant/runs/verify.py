@@ -36,7 +36,7 @@ from calibrant.records.subject import Response
 from calibrant.records.terms import Capture, Start
 from calibrant.runs.folder import RUN_DB, SCORECARD
 from calibrant.runs.plan import Task, task_of
-from calibrant.runs.scoring import Decisions, in_chunks, score
+from calibrant.runs.scoring import Decisions, score
 from calibrant.runs.session import read_expectation, request_for
 from calibrant.runs.source import RunSource
 
@@ -150,9 +150,8 @@ class _Verifier:
             return
         self._prepare()
         with self._guard("commitments"):
-            for chunk in in_chunks(self._ledger.entries()):
-                for entry in chunk:
-                    self._check_entry(entry)
+            for entry in self._ledger.entries():
+                self._check_entry(entry)
         with self._guard("scorecard"):
             self._check_scorecard(scorecard)
         with self._guard("register"):
