@@ -210,7 +210,7 @@ def imports_in_functions(modules: Iterable[Module]) -> list[str]:
     known = {module.name for module in modules} | LAZY_PARTS.keys()
     faults = []
     for module in modules:
-        own = dict((found, target) for target, found in own_imports(module, known))
+        own = {found: target for target, found in own_imports(module, known)}
         for found in filter(lambda found: found.in_function, imports(module)):
             if found in own:
                 allowed = {module.name, module.room} & LAZY_PLACES.keys() or own[found] in LAZY_PARTS
