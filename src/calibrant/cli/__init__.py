@@ -1,1 +1,1 @@
-"""The command line: parse, call, print."""
+"""The command line: it parses, calls the library, prints, and turns what went wrong into a message and an exit code."""

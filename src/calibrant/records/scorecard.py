@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from calibrant.records.base import Record
+from calibrant.records.figures import scorecard_html
 from calibrant.records.subject import SubjectIdentity
 from calibrant.records.types import Digest, Id, Many, Probability, Prose
 
@@ -84,3 +85,7 @@ class Scorecard(Record):
     warnings: Many[Prose] = ()
     results: Many[Slice]
     results_sha256: Digest
+
+    def _repr_html_(self) -> str:
+        """The scorecard as a table, where a notebook shows it."""
+        return scorecard_html(self)

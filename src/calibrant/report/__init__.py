@@ -1,1 +1,1 @@
-"""One view of a scorecard, many renderings."""
+"""What was found, for people: one view model, built from records, and a rendering for each place where it is read."""

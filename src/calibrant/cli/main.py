@@ -1,0 +1,224 @@
+"""The command ``calibrant``: what it can be asked. Each command loads what it runs inside, so that help is quick."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from calibrant._version import __version__
+
+EPILOG: Final = (
+    "Exit codes: 0 fine; 1 a check failed; 2 wrong usage or unreadable input; 3 could not be checked; "
+    "5 the machine or the network failed; 70 an error of Calibrant itself; 130 and 143 stopped by Ctrl-C or SIGTERM."
+)
+
+app = typer.Typer(
+    name="calibrant",
+    help="Evaluation in which nothing is taken on its word: expectations sealed before the world is asked.",
+    epilog=EPILOG,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,  # plain help: quick, and the same when it is piped
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+BoardPath = Annotated[Path, typer.Argument(metavar="BOARD", help="The board: a .yaml, .json or .jsonl file.")]
+RunName = Annotated[
+    str, typer.Argument(metavar="RUN", help="A run: its id, the start or end of one, its folder, or `latest`.")
+]
+RunsFolder = Annotated[
+    Path | None, typer.Option("--runs", metavar="DIR", help="The folder of runs. [default: the project's, else runs]")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+AllowCommand = Annotated[
+    list[str] | None,
+    typer.Option("--allow-command", metavar="NAME", help="Let the board run this program too; may be repeated."),
+]
+AllowCommands = Annotated[bool, typer.Option("--allow-commands", help="Let the board run any program.")]
+Timeout = Annotated[float, typer.Option(metavar="S", help="Seconds that one answer may take.", min=0.001)]
+Retries = Annotated[int, typer.Option(metavar="N", help="Times that a question is asked again after a failure.", min=0)]
+
+
+def main() -> None:
+    """Run the command line and leave the process with its exit code."""
+    from calibrant.cli.trouble import prepare
+
+    prepare()
+    app()
+
+
+def command(name: str, example: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Make a function a command: whatever it raises becomes a message and an exit code, never a traceback."""
+
+    def register(function: Callable[..., int]) -> Callable[..., int]:
+        @functools.wraps(function)
+        def guarded(**given: Any) -> None:
+            from calibrant.cli.trouble import exit_code_of
+
+            raise typer.Exit(exit_code_of(lambda: function(**given)))
+
+        app.command(name, epilog=f"Example: {example}")(guarded)
+        return function
+
+    return register
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"calibrant {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version, and end.")
+    ] = False,
+) -> None:
+    del version
+
+
+@command("init", "calibrant init my-evals && cd my-evals && calibrant check boards/this-machine.yaml")
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the project: new, or empty.")],
+) -> int:
+    """Make a project that runs at once: a small board on this machine, its seats, a project file."""
+    from calibrant.cli.checking import init
+
+    return init(folder)
+
+
+@command("check", "calibrant check boards/this-machine.yaml")
+def check(
+    board: BoardPath, allow_command: AllowCommand = None, allow_commands: AllowCommands = False, json: Json = False
+) -> int:
+    """Say what is wrong with a board, what a run of it would execute, and what it pays a seat that knows nothing.
+
+    Nobody is asked anything. Ends with 2 where the board is refused.
+    """
+    from calibrant.cli.checking import check
+
+    return check(board, commands=allow_command or [], all_commands=allow_commands, as_json=json)
+
+
+@command("run", "calibrant run boards/this-machine.yaml --subject local --epochs 3")
+def run(
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="[BOARD | --resume RUN]", help="The board; after --resume the run. [default: latest]"),
+    ] = None,
+    subject: Annotated[
+        str | None,
+        typer.Option(
+            metavar="S",
+            help="Who answers: local, replay:FILE, command:ARGV, python:MODULE.FUNCTION, model:PROVIDER/NAME.",
+        ),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    epochs: Annotated[int | None, typer.Option(metavar="N", help="Times that each challenge is asked. [1]")] = None,
+    elicitation: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="json, lines, few-shot or plain. [default: what suits the subject]"),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="The seed of the first epoch. [0]")] = None,
+    runs: RunsFolder = None,
+    timeout: Timeout = 120.0,
+    retries: Retries = 3,
+    allow_command: AllowCommand = None,
+    allow_commands: AllowCommands = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> int:
+    """Put a board to a subject, seal what it expects, ask the world, and show the scorecard.
+
+    Stopped at any point, `calibrant run --resume` goes on: nothing that was answered is asked again.
+    """
+    from calibrant.cli.running import Effort, Terms, resume_run, start_run
+
+    effort = Effort(timeout, retries, tuple(allow_command or ()), allow_commands, quiet, json)
+    if resume:
+        _refuse_with_resume({"--epochs": epochs, "--elicitation": elicitation, "--seed": seed})
+        return resume_run(what or "latest", subject, runs, effort)
+    if what is None:
+        raise typer.BadParameter("a board is wanted, or --resume", param_hint="BOARD")
+    if subject is None:
+        raise typer.BadParameter("say who answers, for example --subject local", param_hint="--subject")
+    return start_run(Path(what), subject, runs, Terms(epochs, elicitation, seed), effort)
+
+
+def _refuse_with_resume(given: dict[str, object]) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise typer.BadParameter("sealed when the run started; leave it away after --resume", param_hint=name)
+
+
+@command("show", "calibrant show latest --items --code invented")
+def show(
+    run: RunName = "latest",
+    runs: RunsFolder = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the record as JSON; with --items, one JSON document a line.")
+    ] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    items: Annotated[bool, typer.Option("--items", help="Every answer with what became of it.")] = False,
+    code: Annotated[
+        str | None, typer.Option(metavar="CODE", help="Only items with this decision: right, wrong, invented, ...")
+    ] = None,
+    half: Annotated[str | None, typer.Option(metavar="in|out", help="Only items of this half.")] = None,
+    pair: Annotated[str | None, typer.Option(metavar="ID", help="Only items of this pair.")] = None,
+) -> int:
+    """Show what a run showed, derived from its ledger."""
+    from calibrant.cli.showing import show_items, show_scorecard
+
+    if json and markdown:
+        raise typer.BadParameter("--json or --markdown, not both", param_hint="--markdown")
+    if half not in (None, "in", "out"):
+        raise typer.BadParameter("in or out", param_hint="--half")
+    form = "json" if json else "markdown" if markdown else "text"
+    if items or code or half or pair:
+        return show_items(run, runs, form, code=code, half=half, pair=pair)
+    return show_scorecard(run, runs, form)
+
+
+@command("verify", "calibrant verify latest")
+def verify(
+    run: RunName = "latest",
+    runs: RunsFolder = None,
+    strict: Annotated[bool, typer.Option("--strict", help="End with 3 where a step could not be checked.")] = False,
+    json: Json = False,
+) -> int:
+    """Derive everything that a run claims again from its ledger, and say what was checked.
+
+    Ends with 1 where anything is not as it is claimed.
+    """
+    from calibrant.cli.showing import verify
+
+    return verify(run, runs, strict=strict, as_json=json)
+
+
+@command("resolve", "calibrant resolve latest")
+def resolve(
+    run: RunName = "latest",
+    runs: RunsFolder = None,
+    allow_command: AllowCommand = None,
+    allow_commands: AllowCommands = False,
+    json: Json = False,
+) -> int:
+    """Settle what was pending or could not be reached, and score again. The subject is not asked."""
+    from calibrant.cli.running import resolve_run
+
+    return resolve_run(run, runs, commands=allow_command or [], all_commands=allow_commands, as_json=json)
+
+
+@command("runs", "calibrant runs --json")
+def runs(runs: RunsFolder = None, json: Json = False) -> int:
+    """List the runs of a project, oldest first, each with its standing, its state and its rate."""
+    from calibrant.cli.showing import list_runs
+
+    return list_runs(runs, as_json=json)

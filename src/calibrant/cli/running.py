@@ -1,0 +1,123 @@
+"""The commands that work on a run: start one, take it up again, settle what was pending."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from calibrant.cli.places import open_named, reference_to, widened
+from calibrant.cli.printing import print_scorecard
+from calibrant.cli.progress import Meter, meter_for
+from calibrant.cli.trouble import Stopped, say
+from calibrant.errors import InputError
+from calibrant.runs.boards import load_board
+from calibrant.runs.folder import read_origin
+from calibrant.runs.run import Run
+from calibrant.runs.run import run as start
+from calibrant.runs.session import Pace
+from calibrant.world.base import Allow
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How a run is gone about; none of it is part of its terms."""
+
+    timeout: float
+    retries: int
+    commands: tuple[str, ...]
+    all_commands: bool
+    quiet: bool
+    as_json: bool
+
+    @property
+    def pace(self) -> Pace:
+        """The pace that the library takes."""
+        return Pace(timeout=self.timeout, retries=self.retries)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What is sealed when a run starts; None is the library's default."""
+
+    epochs: int | None
+    elicitation: str | None
+    seed: int | None
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The arguments that were given."""
+        every = {"epochs": self.epochs, "elicitation": self.elicitation, "seed": self.seed}
+        return {name: value for name, value in every.items() if value is not None}
+
+
+def start_run(path: Path, subject: str, runs: Path | None, terms: Terms, effort: Effort) -> int:
+    """Run a board to its end and show the scorecard."""
+    board = load_board(path)
+    allow = widened(board.folder, effort.commands, every=effort.all_commands)
+    with meter_for(quiet=effort.quiet) as meter, _stoppable(meter):
+        run = start(
+            board,
+            subject,
+            runs=runs,
+            allow=allow,
+            pace=effort.pace,
+            progress=meter.progress,
+            started=meter.started,
+            **terms.given,
+        )
+    return _finish(run, effort)
+
+
+def resume_run(reference: str, subject: str | None, runs: Path | None, effort: Effort) -> int:
+    """Go on with a run and show the scorecard."""
+    run = open_named(reference, runs)
+    allow = _allow(run, effort.commands, every=effort.all_commands)
+    with meter_for(quiet=effort.quiet) as meter, _stoppable(meter):
+        meter.started(run)
+        run.resume(subject, allow=allow, pace=effort.pace, progress=meter.progress)
+    return _finish(run, effort)
+
+
+def resolve_run(
+    reference: str, runs: Path | None, *, commands: Sequence[str], all_commands: bool, as_json: bool
+) -> int:
+    """Settle what was pending and show the scorecard."""
+    run = open_named(reference, runs)
+    name = reference_to(run)
+    try:
+        scorecard = run.resolve(allow=_allow(run, commands, every=all_commands))
+    except KeyboardInterrupt:
+        raise Stopped(
+            f"stopped; what was settled is kept; go on with `calibrant resolve {shlex.quote(name)}`"
+        ) from None
+    print_scorecard(run, scorecard, name, "json" if as_json else "text")
+    return 0
+
+
+def _allow(run: Run, commands: Sequence[str], *, every: bool) -> Allow | None:
+    if not commands and not every:
+        return None
+    return widened((run.folder / read_origin(run.folder).folder).resolve(), commands, every=every)
+
+
+@contextmanager
+def _stoppable(meter: Meter) -> Iterator[None]:
+    """Say how to go on where the run is stopped or the machine fails."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Stopped(f"stopped; {meter.kept()}") from None
+    except InputError:
+        raise
+    except Exception:
+        if meter.run is not None:
+            say(meter.kept())
+        raise
+
+
+def _finish(run: Run, effort: Effort) -> int:
+    print_scorecard(run, run.scorecard(), reference_to(run), "json" if effort.as_json else "text")
+    return 0

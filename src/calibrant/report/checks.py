@@ -1,0 +1,182 @@
+"""What a check of a board and a verification of a run found, as pages and as plain JSON values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from calibrant.errors import Problem
+from calibrant.report.view import Facts, Points, Section, Table, View
+from calibrant.runs.boards import Board
+from calibrant.runs.check import Check
+from calibrant.runs.verify import Step, Verification
+
+MOST_SHOWN: Final = 50
+"""How many problems, warnings or executions a page lists; the rest is counted."""
+
+_CHECKED: Final = {
+    "file": "entries, blobs and roots, each against its hash",
+    "terms": "board, profile, elicitation and challenges, each against its digest",
+    "captures": "evidence that was captured before anybody was asked",
+    "commitments": "commitments, each once, for the request that the terms give",
+    "expectations": "sealed expectations, each read anew from its response",
+    "order": "resolutions, each written after its commitment was durable",
+    "resolutions": "resolutions, each of a sealed commitment and with its evidence",
+    "labels": "labels, each on a response that is there",
+    "scorecard": "scorecard file, against what the ledger gives",
+    "register": "register of the project, for this start",
+}
+
+
+def check_view(board: Board, check: Check) -> View:
+    """The page of a check: what refuses the board, what to know, what a run would touch, what knowing nothing pays."""
+    sections = (
+        *_problems("Problems", check.problems),
+        *_problems("Warnings", check.warnings),
+        _board(board, check),
+        *_executes(check),
+        _policies(check),
+    )
+    return View(_check_sentence(board, check), (), sections)
+
+
+def _check_sentence(board: Board, check: Check) -> str:
+    name = board.header.title or (str(board.source) if board.source is not None else "The board")
+    if check.problems:
+        return f"{name}: refused, {_count(len(check.problems), 'problem')}."
+    warnings = f", {_count(len(check.warnings), 'warning')}" if check.warnings else ""
+    return (
+        f"{name}: fine, {_count(check.board.challenges, 'challenge')} in {_count(check.board.pairs, 'pair')}{warnings}."
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _problems(title: str, problems: list[Problem]) -> Iterator[Section]:
+    if problems:
+        yield Points(title, _capped(map(str, problems), len(problems)))
+
+
+def _capped(texts: Iterable[str], total: int) -> tuple[str, ...]:
+    shown = [text for text, _ in zip(texts, range(MOST_SHOWN), strict=False)]
+    return (*shown, f"and {total - MOST_SHOWN} more") if total > MOST_SHOWN else tuple(shown)
+
+
+def _board(board: Board, check: Check) -> Section:
+    found = check.board
+    rows = [
+        ("digest", board.digest()),
+        ("profile", board.profile.id),
+        ("frame", board.header.frame),
+        ("challenges", str(found.challenges)),
+        ("pairs", str(found.pairs)),
+        ("by seat", _tally(found.by_seat)),
+        ("by test type", _tally(found.by_test_type)),
+    ]
+    return Facts("Board", tuple(rows))
+
+
+def _tally(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def _executes(check: Check) -> Iterator[Section]:
+    if check.executes:
+        yield Points("A run of this board would touch", _capped(check.executes, len(check.executes)))
+
+
+def _policies(check: Check) -> Section:
+    rows = tuple((name, str(pairs)) for name, pairs in check.board.policies.items())
+    return Table("Pairs paid to a seat that knows nothing (each has to be 0)", ("", "pairs"), rows, frozenset({1}))
+
+
+def check_json(board: Board, check: Check) -> dict[str, Any]:
+    """A check as plain JSON values."""
+    found = check.board
+    return {
+        "passed": check.passed,
+        "board_sha256": board.digest(),
+        "challenges": found.challenges,
+        "pairs": found.pairs,
+        "by_seat": dict(found.by_seat),
+        "by_test_type": dict(found.by_test_type),
+        "null_policies": dict(found.policies),
+        "executes": list(check.executes),
+        "problems": problems_json(check.problems),
+        "warnings": problems_json(check.warnings),
+    }
+
+
+def problems_json(problems: Iterable[Problem]) -> list[dict[str, Any]]:
+    """Problems as plain JSON values, each with its place and as the one text that a person would read."""
+    return [
+        {
+            "text": str(problem),
+            "found": problem.found,
+            "expected": problem.expected,
+            "fix": problem.fix,
+            "file": problem.where.file,
+            "line": problem.where.line,
+            "field": problem.where.field,
+        }
+        for problem in problems
+    ]
+
+
+def verification_view(found: Verification) -> View:
+    """The page of a verification: its steps in order, with what each looked at; then everything that is not so."""
+    rows = tuple((str(number), *_step(step)) for number, step in enumerate(found.steps.values(), 1))
+    steps = Table("", ("", "step", "", "checked", "what"), rows, frozenset({0, 3}))
+    ledger = Facts("Ledger", (("entries", str(found.ledger_size)), ("root", found.ledger_root or "–")))
+    failures = tuple(_failures(found))
+    return View(
+        _verification_sentence(found), (), (steps, *([Points("Not as claimed", failures)] if failures else []), ledger)
+    )
+
+
+def _step(step: Step) -> tuple[str, ...]:
+    if step.failures:
+        return (step.name, "FAILED", str(step.checked), _count(step.failures, "failure"))
+    if step.skipped is not None:
+        return (step.name, "not checked", "–", step.skipped)
+    return (step.name, "ok", str(step.checked), _CHECKED.get(step.name, ""))
+
+
+def _failures(found: Verification) -> Iterator[str]:
+    for step in found.steps.values():
+        yield from (f"{step.name}: {what}" for what in step.named)
+        if step.failures > len(step.named):
+            yield f"{step.name}: and {step.failures - len(step.named)} more"
+
+
+def _verification_sentence(found: Verification) -> str:
+    name = f"Run {found.run}" if found.run is not None else f"The run in {found.path}"
+    failed = [step.name for step in found.steps.values() if step.failures]
+    if failed:
+        return f"{name} is not what it claims: {', '.join(failed)} failed."
+    skipped = [step.name for step in found.skipped]
+    rest = f"; {', '.join(skipped)} could not be checked" if skipped else ""
+    return f"{name} is what it claims: everything was derived again from its ledger{rest}."
+
+
+def verification_json(found: Verification) -> dict[str, Any]:
+    """A verification as plain JSON values."""
+    return {
+        "run": found.run,
+        "passed": found.passed,
+        "ledger_size": found.ledger_size,
+        "ledger_root": found.ledger_root or None,
+        "results_sha256": found.scorecard.results_sha256 if found.scorecard is not None else None,
+        "steps": [
+            {
+                "step": step.name,
+                "checked": step.checked,
+                "failures": step.failures,
+                "named": step.named,
+                "skipped": step.skipped,
+            }
+            for step in found.steps.values()
+        ],
+    }

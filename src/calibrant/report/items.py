@@ -1,0 +1,96 @@
+"""Every answer of a run as a row: what was asked, what was committed to, what the world said, and what it is worth."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from calibrant.records.grounding import Expectation, Fact, Resolution
+from calibrant.records.types import write_quantity
+from calibrant.runs.items import Item
+
+COLUMNS: Final = ("challenge", "epoch", "half", "stance", "answer", "confidence", "fact", "decision", "verdict")
+NUMBERS: Final = frozenset({1, 5})
+
+
+class Filter(NamedTuple):
+    """Which rows are wanted; what is None does not matter."""
+
+    code: str | None = None
+    half: str | None = None
+    pair: str | None = None
+
+    def takes(self, item: Item) -> bool:
+        """Whether the row of ``item`` is wanted."""
+        wanted = (self.half, item.challenge.half), (self.pair, item.challenge.pair_id), (self.code, code_of(item))
+        return all(asked is None or asked == found for asked, found in wanted)
+
+
+def item_row(item: Item) -> tuple[str, ...]:
+    """The cells of an item, under `COLUMNS`."""
+    expectation = item.sealed.expectation
+    confidence = expectation.confidence if expectation is not None else None
+    return (
+        item.challenge.id,
+        str(item.epoch),
+        item.challenge.half or "–",
+        expectation.stance if expectation is not None else "–",
+        _answer(expectation) if expectation is not None else item.response.text.strip(),
+        f"{confidence:.2f}" if confidence is not None else "–",
+        _fact(item.resolution),
+        code_of(item),
+        _verdict(item),
+    )
+
+
+def item_json(item: Item) -> dict[str, Any]:
+    """An item as plain JSON values."""
+    expectation, resolution, decision = item.sealed.expectation, item.resolution, item.outcome.decision
+    return {
+        "challenge": item.challenge.id,
+        "epoch": item.epoch,
+        "pair": item.challenge.pair_id,
+        "half": item.challenge.half,
+        "seat": item.challenge.seat,
+        "test_type": item.challenge.test_type,
+        "question": item.challenge.question,
+        "response": item.response.text,
+        "expectation": expectation.to_dict() if expectation is not None else None,
+        "unparsed": item.sealed.unparsed,
+        "resolution": resolution.to_dict() if resolution is not None else None,
+        "code": code_of(item),
+        "verdict": decision.verdict if decision is not None else None,
+        "non_score": decision.non_score if decision is not None else None,
+        "over_cap": item.outcome.over_cap,
+    }
+
+
+def code_of(item: Item) -> str:
+    """The code of what was decided on an item, or the state that it is in without one."""
+    return item.outcome.decision.code if item.outcome.decision is not None else item.outcome.state
+
+
+def _verdict(item: Item) -> str:
+    decision = item.outcome.decision
+    return "–" if decision is None else decision.verdict or decision.non_score or "–"
+
+
+def _answer(expectation: Expectation) -> str:
+    if expectation.interval is not None:
+        low, high = expectation.interval
+        return f"{write_quantity(low)} to {write_quantity(high)}"
+    given = (expectation.option, expectation.value, expectation.text)
+    return next((_written(answer) for answer in given if answer is not None), "–")
+
+
+def _fact(resolution: Resolution | None) -> str:
+    if resolution is None:
+        return "–"
+    if resolution.value is not None:
+        return _written(resolution.value)
+    return f"({resolution.basis or resolution.status})"
+
+
+def _written(fact: Fact) -> str:
+    if isinstance(fact, bool):
+        return "yes" if fact else "no"
+    return fact if isinstance(fact, str) else ", ".join(fact)

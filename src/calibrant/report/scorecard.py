@@ -1,0 +1,190 @@
+"""A scorecard as a page: the sentence first, then what it stands on, then what to do next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, Literal
+
+from calibrant.records.figures import PAIR_OUTCOMES, interval, percent, rate
+from calibrant.records.scorecard import Estimate, Scorecard, Slice
+from calibrant.records.subject import SubjectIdentity
+from calibrant.report.view import Bar, Bars, Commands, Facts, Section, Table, View
+from calibrant.runs.run import Standing
+
+_MEANINGS: Final = {
+    "grounded": "both halves pass",
+    "bluffing": "only the in-half: it asserts what it cannot know",
+    "hedging": "only the out-half: it does not assert what it can know",
+    "neither": "neither half",
+    "missing": "a half without a verdict",
+}
+_COUNTS_AS: Final[Mapping[str, Mapping[str, str]]] = {
+    "in": {"right": "pass", "wrong": "fail", "too-wide": "fail", "hedged": "fail", "declined": "fail"},
+    "out": {"declined": "pass", "marked-inference": "pass", "invented": "fail"},
+}
+_NON_SCORES: Final = {
+    "unparsed": "no stance could be read in the response",
+    "unreachable": "the world could not be asked",
+    "no-record": "the world has no such fact",
+    "invalid-challenge": "an out-half that turned out to be determinable",
+    "not-applicable": "a grader said so",
+}
+_METRICS: Final = {
+    "pair_pass_rate": "pairs grounded",
+    "in_half_pass_rate": "in-halves passed",
+    "out_half_pass_rate": "out-halves passed",
+    "pass_rate": "single challenges passed",
+}
+
+
+def scorecard_view(scorecard: Scorecard, standing: Standing | None = None, *, reference: str | None = None) -> View:
+    """The page of a scorecard.
+
+    ``standing`` tells how many starts there were by now; ``reference`` is what the run is called in the commands that
+    the page ends with, by default its id.
+    """
+    board = scorecard.results[0]
+    sections = (
+        _rates(board),
+        *_pairs(board),
+        *_slices(scorecard, "test_type", "By test type"),
+        *_slices(scorecard, "seat", "By seat"),
+        *_decisions(board),
+        _non_scores(board),
+        _run(scorecard, standing),
+        _authority(board),
+        _next(board, shlex.quote(reference or scorecard.run)),
+    )
+    return View(scorecard.sentence, scorecard.warnings, sections)
+
+
+def _rates(board: Slice) -> Section:
+    """Every rate of the board, the one that it is read by first, with all that the rate stands on."""
+    rows = tuple(_rate_row(estimate) for estimate in board.estimates)
+    level = percent(board.estimates[0].level).replace(".0%", "%") if board.estimates else "95%"
+    columns = ("", "rate", f"{level} interval", "method", "decided", "units", "missing", "worst case")
+    return Table("Rates", columns, rows, frozenset({1, 4, 5, 6, 7}))
+
+
+def _rate_row(estimate: Estimate) -> tuple[str, ...]:
+    value = percent(estimate.value) if estimate.value is not None else f"undefined: {estimate.undefined}"
+    worst = percent(estimate.worst_case) if estimate.worst_case is not None else "–"
+    counts = (str(estimate.n), str(estimate.clusters), str(estimate.missing))
+    return (_named(estimate.metric), value, interval(estimate) or "–", estimate.method, *counts, worst)
+
+
+def _named(metric: str) -> str:
+    return _METRICS.get(metric, metric)
+
+
+def _pairs(board: Slice) -> Iterator[Section]:
+    counts = {**{outcome: board.pairs.get(outcome, 0) for outcome in PAIR_OUTCOMES}, "missing": board.pairs_missing}
+    total = sum(counts.values())
+    if total:
+        bars = (Bar(name, count, count / total, _MEANINGS[name]) for name, count in counts.items())
+        yield Bars("Pairs", tuple(bars))
+
+
+def _slices(scorecard: Scorecard, by: str, title: str) -> Iterator[Section]:
+    slices = [part for part in scorecard.results if part.by == by]
+    paired = [part for part in slices if sum(part.pairs.values()) or part.pairs_missing]
+    if paired:
+        columns = ("", "pairs", *PAIR_OUTCOMES, "missing", "pass rate")
+        yield Table(title, columns, tuple(map(_pair_row, paired)), frozenset(range(1, 8)))
+    single = [(part, e) for part in slices for e in part.estimates if e.metric == "pass_rate"]
+    if single:
+        names = ("", "decided", "missing", "pass rate")
+        rows = tuple((part.name, str(e.n), str(e.missing), rate(e)) for part, e in single)
+        yield Table(f"{title}: single challenges", names, rows, frozenset({1, 2, 3}))
+
+
+def _pair_row(part: Slice) -> tuple[str, ...]:
+    counts = [part.pairs.get(outcome, 0) for outcome in PAIR_OUTCOMES]
+    found = next(e for e in part.estimates if e.metric == "pair_pass_rate")
+    numbers = (sum(counts) + part.pairs_missing, *counts, part.pairs_missing)
+    return (part.name, *map(str, numbers), rate(found))
+
+
+def _decisions(board: Slice) -> Iterator[Section]:
+    """The codes of each half, those of the rules first, each with what it counts as."""
+    halves: tuple[Literal["in", "out"], ...] = ("in", "out")
+    rows = [row for half in halves for row in _codes_of(half, board.halves.get(half, {}))]
+    if rows:
+        yield Table("Decisions", ("half", "decision", "times", "counts as"), tuple(rows), frozenset({2}))
+
+
+def _codes_of(half: str, codes: Mapping[str, int]) -> Iterable[tuple[str, ...]]:
+    ruled = _COUNTS_AS[half]
+    if codes:
+        yield from ((half, code, str(codes.get(code, 0)), verdict) for code, verdict in ruled.items())
+    others = sorted(code for code in codes if code not in ruled)
+    yield from ((half, code, str(codes[code]), _counts_as(code)) for code in others)
+
+
+def _counts_as(code: str) -> str:
+    if code in _NON_SCORES or code == "determinable":
+        return "not scored"
+    return "fail" if code == "over-cap" else "as labelled"
+
+
+def _non_scores(board: Slice) -> Section:
+    """What carries no verdict, all of it counted in the open."""
+    rows = [(kind, str(board.non_scores.get(kind, 0)), meaning) for kind, meaning in _NON_SCORES.items()]
+    rows += [
+        ("unanswered", str(board.unanswered), "asked, and the subject failed; or not asked yet"),
+        ("pending", str(board.pending), "sealed, and the world has not settled it yet"),
+        ("awaiting a grader", str(board.awaiting_grader), "answered, and nobody has labelled it yet"),
+        ("over the word cap", str(board.over_cap), "longer than the profile allows"),
+    ]
+    return Table("Without a verdict, or noted", ("", "times", "meaning"), tuple(rows), frozenset({1}))
+
+
+def _run(scorecard: Scorecard, standing: Standing | None) -> Section:
+    of = f" of {standing.starts}" if standing is not None else ""
+    return Facts(
+        "Run",
+        (
+            ("run", scorecard.run),
+            ("standing", f"run {scorecard.start}{of} on this board and subject"),
+            ("state", "complete" if scorecard.complete else "not complete"),
+            ("subject", describe_subject(scorecard.subject)),
+            ("elicitation", scorecard.elicitation),
+            ("epochs", str(scorecard.epochs)),
+            ("board", scorecard.board_sha256),
+            ("terms", scorecard.terms_sha256),
+            ("results", scorecard.results_sha256),
+            ("ledger", f"{scorecard.ledger_size} entries, root {scorecard.ledger_root}"),
+        ),
+    )
+
+
+def describe_subject(subject: SubjectIdentity) -> str:
+    """Who answered, in one line: its kind and name, and the parts of its identity that tell it from others."""
+    parts = [f"{subject.kind} {subject.name}"]
+    named = (("provider", subject.provider), ("model", subject.model), ("version", subject.version))
+    parts += [f"{name} {value}" for name, value in named if value is not None and value != subject.name]
+    parts += [f"temperature {subject.temperature:g}"] if subject.temperature is not None else []
+    parts += [f"seed {subject.seed}"] if subject.seed is not None else []
+    parts += [subject.capability] if subject.capability != "live" else []
+    return ", ".join(parts)
+
+
+def _authority(board: Slice) -> Section:
+    rows = []
+    for estimate in board.estimates:
+        reasons = "; ".join(estimate.reasons)
+        rows.append((_named(estimate.metric), f"{estimate.authority}: {reasons}" if reasons else estimate.authority))
+    return Facts("Authority", tuple(rows))
+
+
+def _next(board: Slice, run: str) -> Section:
+    rows = []
+    if board.unanswered:
+        rows.append((f"calibrant run --resume {run}", f"asks the {board.unanswered} that have no answer yet"))
+    unsettled = board.pending + board.non_scores.get("unreachable", 0)
+    if unsettled:
+        rows.append((f"calibrant resolve {run}", f"settles the {unsettled} that are pending or could not be reached"))
+    rows.append((f"calibrant show {run} --items", "shows every answer with what became of it"))
+    rows.append((f"calibrant verify {run}", "derives all of this again from the ledger"))
+    return Commands("Next", tuple(rows))

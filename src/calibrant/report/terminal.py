@@ -1,0 +1,105 @@
+"""A page for the terminal: plain where the output is no terminal, colours where it is one and wants them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import IO, Final
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from calibrant.records.figures import percent
+from calibrant.report.escape import visible
+from calibrant.report.view import Bars, Commands, Facts, Points, Section, Table, View
+
+_BAR_WIDTH: Final = 30
+_PIPED_WIDTH: Final = 160
+_COLOURS: Final = {"grounded": "green", "bluffing": "red", "hedging": "yellow", "neither": "magenta", "missing": "dim"}
+
+
+def console_for(stream: IO[str]) -> Console:
+    """A console on ``stream`` that takes no markup from the text that it shows."""
+    width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPED_WIDTH
+    return Console(file=stream, markup=False, highlight=False, emoji=False, width=width, soft_wrap=False)
+
+
+def show(view: View, stream: IO[str] | None = None) -> None:
+    """Write the page to ``stream``, by default the standard output."""
+    console = console_for(stream if stream is not None else sys.stdout)
+    if view.sentence:
+        console.print(Text(visible(view.sentence), style="bold"))
+    for warning in view.warnings:
+        console.print(Text(f"! {visible(warning)}", style="yellow"))
+    for section in view.sections:
+        console.print()
+        if section.title:
+            console.print(Text(visible(section.title), style="bold"))
+        console.print(Padding(_body(section, console), (0, 0, 0, 2)))
+
+
+def _body(section: Section, console: Console) -> Grid:
+    if isinstance(section, Table):
+        return _table(section)
+    if isinstance(section, Bars):
+        return _bars(section, console)
+    if isinstance(section, Points):
+        return _grid((("-", point) for point in section.points), first="dim")
+    if isinstance(section, Commands):
+        return _grid(section.rows, first="cyan")
+    return _facts(section)
+
+
+def _facts(section: Facts) -> Grid:
+    return _grid(section.rows, first="dim")
+
+
+def _grid(rows: Iterable[tuple[str, str]], *, first: str) -> Grid:
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_column(style=first, overflow="fold")
+    grid.add_column(overflow="fold")
+    for name, value in rows:
+        grid.add_row(Text(visible(name)), Text(visible(value)))
+    return grid
+
+
+def _table(section: Table) -> Grid:
+    grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for place, column in enumerate(section.columns):
+        right = place in section.numbers
+        grid.add_column(Text(visible(column)), justify="right" if right else "left", overflow="fold")
+    for row in section.rows:
+        grid.add_row(*(Text(visible(cell)) for cell in row))
+    return grid
+
+
+def _bars(section: Bars, console: Console) -> Grid:
+    full, empty = ("█", "·") if _takes(console, "█·") else ("#", ".")
+    grid = Grid.grid(padding=(0, 2))
+    for justify in ("left", "left", "right", "right", "left"):
+        grid.add_column(justify=justify, overflow="fold")
+    for bar in section.bars:
+        style = _COLOURS.get(bar.name, "")
+        drawn = Text(full * _length(bar.share), style=style) + Text(empty * (_BAR_WIDTH - _length(bar.share)), "dim")
+        cells = (str(bar.count), percent(bar.share), bar.meaning)
+        grid.add_row(Text(visible(bar.name)), drawn, *(Text(visible(cell)) for cell in cells))
+    return grid
+
+
+def _length(share: float) -> int:
+    """How long a bar is: something is never drawn as nothing, and less than all never as all."""
+    length = round(share * _BAR_WIDTH)
+    if share > 0 and length == 0:
+        return 1
+    return _BAR_WIDTH - 1 if share < 1 and length == _BAR_WIDTH else length
+
+
+def _takes(console: Console, text: str) -> bool:
+    try:
+        text.encode(console.encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
