@@ -27,7 +27,7 @@ def task_of(key: str) -> Task:
     """
     number, _, epoch = key.partition("/")
     if not (number.isascii() and number.isdigit() and epoch.isascii() and epoch.isdigit()):
-        raise ValueError(key)
+        raise ValueError(f"the key {key!r} names no task")
     return Task(int(number), int(epoch))
 
 
