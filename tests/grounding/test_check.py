@@ -13,21 +13,7 @@ from calibrant.grounding.policies import POLICIES, Move, paid
 from calibrant.records.board import BoardHeader, Seat, Source
 from calibrant.records.grounding import Expectation
 from calibrant.records.outcome import Boolean, Categorical, Date, Interval, Number, Option, Set, Text
-from calibrant.records.profile import Profile
-from tests.grounding.worlds import challenge
-
-PROFILE = Profile.from_dict(
-    {
-        "schema": "calibrant.profile.v1",
-        "id": "default",
-        "label_sets": [
-            {"id": "pf", "labels": [{"name": "pass", "counts": "pass"}, {"name": "fail", "counts": "fail"}]}
-        ],
-        "test_types": [
-            {"id": "grounding", "rule": "grounding", "paired": "required", "label_set": "pf", "graders": ["mechanical"]}
-        ],
-    }
-)
+from tests.grounding.worlds import PROFILE, challenge
 
 
 def header(*seats: Seat) -> BoardHeader:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from calibrant.grounding.pairs import Pair, pair_outcome
 from calibrant.grounding.rules import PENDING, UNPARSED, Decision
 from calibrant.grounding.score import AWAITING, UNANSWERED, Outcome, Scoring
-from tests.grounding.worlds import challenge
+from tests.grounding.worlds import PROFILE, challenge
 
 PASS, FAIL = Outcome("decided", Decision("pass", "right")), Outcome("decided", Decision("fail", "wrong"))
 VOID, LATE = Outcome("decided", UNPARSED), Outcome("decided", PENDING)
@@ -44,7 +44,7 @@ def test_halves_come_in_any_order(epochs, order) -> None:
 
 
 def board(pairs: list[tuple[list[Outcome], list[Outcome]]], epochs: int = 1):
-    scoring = Scoring(epochs)
+    scoring = Scoring(PROFILE, epochs)
     for number, (known, unknown) in enumerate(pairs):
         scoring.add(challenge(f"c{number}-in", "in", f"p{number}"), known)
         scoring.add(challenge(f"c{number}-out", "out", f"p{number}"), unknown)
@@ -92,7 +92,7 @@ def test_answering_unreadably_does_not_pay() -> None:
 
 
 def test_unpaired_challenges_have_a_rate_of_their_own() -> None:
-    scoring = Scoring(1)
+    scoring = Scoring(PROFILE, 1)
     scoring.add(challenge("a", None, None), [PASS])
     scoring.add(challenge("b", None, None), [FAIL])
     figures = scoring.slices()[0]
@@ -104,7 +104,7 @@ def test_the_seven_seat_board_of_one_grader_pairs_as_published(data_folder) -> N
     """105 labels by one person: 28 pairs, 15 pass, 10 in-half only, 2 out-half only, 1 neither (SOURCES.md)."""
     with (data_folder / "housecast" / "labels_one_grader.csv").open(encoding="utf-8") as file:
         labels = {row["id"]: row["label"] for row in csv.DictReader(file)}
-    scoring = Scoring(1)
+    scoring = Scoring(PROFILE, 1)
     for name, label in labels.items():
         verdict = "pass" if label in ("pass", "fit") else "fail"
         stem, _, half = name.rpartition("-")

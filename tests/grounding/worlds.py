@@ -8,8 +8,22 @@ from typing import Any
 from calibrant.records.board import Challenge, Source
 from calibrant.records.grounding import Expectation, Resolution, ResolverIdentity
 from calibrant.records.outcome import Number, Outcome
+from calibrant.records.profile import Profile
 
 NUMBER = Number(kind="number", unit="count")
+
+PROFILE = Profile.from_dict(
+    {
+        "schema": "calibrant.profile.v1",
+        "id": "default",
+        "label_sets": [
+            {"id": "pf", "labels": [{"name": "pass", "counts": "pass"}, {"name": "fail", "counts": "fail"}]}
+        ],
+        "test_types": [
+            {"id": "grounding", "rule": "grounding", "paired": "required", "label_set": "pf", "graders": ["mechanical"]}
+        ],
+    }
+)
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 RESOLVER = ResolverIdentity(kind="facts", version="1")
 

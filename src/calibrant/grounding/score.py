@@ -6,13 +6,14 @@ Decisions come in any order and in any number; what is kept is counts, so that m
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from calibrant.grounding.pairs import Pair, Verdict
 from calibrant.grounding.rules import Decision, Half
 from calibrant.records.board import Challenge
+from calibrant.records.profile import Profile, TestType
 from calibrant.records.scorecard import Estimate, Slice
 from calibrant.stats.proportions import clustered_wilson
 from calibrant.values import Undefined
@@ -90,7 +91,7 @@ class _Figures:
     def rate(self, metric: str) -> _Rate:
         return self.rates.setdefault(metric, _Rate())
 
-    def count(self, half: Half | None, outcome: Outcome) -> None:
+    def count(self, half: Half | None, outcome: Outcome, names: Mapping[str, str]) -> None:
         self.over_cap += outcome.over_cap
         if outcome.decision is None:
             self.states[outcome.state] += 1
@@ -105,7 +106,7 @@ class _Figures:
         if non_score is not None:
             self.non_scores[non_score] += 1
         else:
-            self.labels[str(verdict)] += 1
+            self.labels[names.get(code) or names[str(verdict)]] += 1
 
     def slice(self, by: Literal["board", "test_type", "seat"], name: str, level: float) -> Slice:
         missing = self.rates["pair_pass_rate"].missing if "pair_pass_rate" in self.rates else 0
@@ -131,11 +132,19 @@ METRICS = ("pair_pass_rate", "in_half_pass_rate", "out_half_pass_rate", "pass_ra
 """The rates of a scorecard, in the order in which they are shown; ``pass_rate`` is that of unpaired challenges."""
 
 
+def _label_names(profile: Profile, test_type: TestType) -> dict[str, str]:
+    """The label of this test type that a verdict stands for, and each label under its own name where people give it."""
+    choices = profile.labels_of(test_type).labels
+    names = {counts: next(c.name for c in choices if c.counts == counts) for counts in ("pass", "fail")}
+    return names if test_type.rule == "grounding" else {**names, **{choice.name: choice.name for choice in choices}}
+
+
 class Scoring:
     """Takes in what became of every challenge in every epoch, and gives the figures of every slice."""
 
-    def __init__(self, epochs: int, *, level: float = 0.95) -> None:
+    def __init__(self, profile: Profile, epochs: int, *, level: float = 0.95) -> None:
         self._epochs = epochs
+        self._names = {test_type.id: _label_names(profile, test_type) for test_type in profile.test_types}
         self._level = level
         self._figures: dict[tuple[str, str], _Figures] = {}
         self._open: dict[str, Pair] = {}
@@ -143,10 +152,11 @@ class Scoring:
     def add(self, challenge: Challenge, outcomes: list[Outcome]) -> None:
         """Take in what became of ``challenge``, epoch by epoch. Every challenge is added once."""
         figures = self._slices_of(challenge)
+        names = self._names[challenge.test_type]
         for figure in figures:
             figure.challenges += 1
             for outcome in outcomes:
-                figure.count(challenge.half, outcome)
+                figure.count(challenge.half, outcome, names)
         verdicts = [outcome.decision.verdict if outcome.decision else None for outcome in outcomes]
         self._rate(challenge, figures, verdicts)
 

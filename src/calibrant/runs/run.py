@@ -29,7 +29,7 @@ from calibrant.runs.folder import ORIGIN, RUN_DB, SCORECARD, Origin, find_run, r
 from calibrant.runs.items import Item, items
 from calibrant.runs.plan import Task
 from calibrant.runs.project import find_project
-from calibrant.runs.scoring import Decisions, score
+from calibrant.runs.scoring import Decisions, refuse_label, score
 from calibrant.runs.session import Clockwork, Pace, Progress, Session, stamp
 from calibrant.runs.source import RunSource, seal_terms
 from calibrant.runs.verify import Verification, scorecard_bytes, verify
@@ -164,17 +164,21 @@ class Run:
         """Append labels that a judge or a person gave, and score. A later label on one response replaces an earlier.
 
         Raises:
-            InputError: for a label on a challenge that the run does not have.
+            InputError: for a label on what was not answered, or that its label set does not have; nothing is appended.
             RunLocked: where another process works on this run.
         """
         with Ledger.open(self.folder / RUN_DB, write=True) as ledger:
             source = RunSource(ledger)
             numbers = {challenge.id: number for number, challenge in enumerate(source.challenges())}
+            answered = set(ledger.keys("commitment"))
             drafts = []
             for label in labels:
-                if label.challenge not in numbers:
-                    raise InputError(Problem(f"a label on {quote(label.challenge)}", "a challenge of this run"))
-                drafts.append(Draft("label", Task(numbers[label.challenge], label.epoch).key, label.to_bytes()))
+                task = Task(numbers.get(label.challenge, -1), label.epoch)
+                if task.key not in answered:
+                    found = f"a label on {quote(label.challenge)} in epoch {label.epoch}"
+                    raise InputError(Problem(found, "a challenge of this run that was answered in that epoch"))
+                refuse_label(source.profile, source.challenge(task.number), label)
+                drafts.append(Draft("label", task.key, label.to_bytes()))
             ledger.append(drafts)
             return self._write_scorecard(ledger, source)
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, Literal
 
 from calibrant import canonical
-from calibrant.errors import CheckFailed
+from calibrant.errors import CheckFailed, InputError, Problem, nearest, one_of, quote
 from calibrant.grounding.folding import count_words
 from calibrant.grounding.rules import Decision, grade
 from calibrant.grounding.score import AWAITING, UNANSWERED, Outcome, Scoring
 from calibrant.ledger.entry import Entry
 from calibrant.ledger.store import Ledger
+from calibrant.records.board import Challenge
 from calibrant.records.grounding import Commitment, Expectation, Label, Resolution, Sealed
+from calibrant.records.profile import Profile
 from calibrant.records.scorecard import Estimate, Scorecard, Slice
 from calibrant.records.subject import Response
 from calibrant.runs.plan import Task, task_of
@@ -68,14 +70,11 @@ class Decisions:
 
     def _take_label(self, label: Label, task: Task) -> None:
         challenge = self._source.challenge(task.number)
-        test_type = self._source.profile.test_type(challenge.test_type)
-        if label.non_score is not None or test_type is None:
+        refuse_label(self._source.profile, challenge, label)
+        if label.label is None:
             self._decide(task, Decision(None, label.code, label.non_score))
-            return
-        counts = {choice.name: choice.counts for choice in self._source.profile.labels_of(test_type).labels}
-        if label.label not in counts:
-            raise CheckFailed(f"the label {label.label} of {challenge.id}, which its label set does not have")
-        self._decide(task, Decision(counts[label.label], label.code))
+        else:
+            self._decide(task, Decision(_counts(self._source.profile, challenge)[label.label], label.label))
 
     def _decide(self, task: Task, decision: Decision) -> None:
         over_cap = self._marks[task] & _OVER_CAP
@@ -84,6 +83,30 @@ class Decisions:
         if decision not in self._known:
             self._known.append(decision)
         self._marks[task] = self._known.index(decision, 2) | over_cap
+
+
+def refuse_label(profile: Profile, challenge: Challenge, label: Label) -> None:
+    """Refuse a label that its challenge cannot take.
+
+    Raises:
+        InputError: for a label on what is graded mechanically, and for one outside the label set.
+    """
+    test_type = profile.test_type(challenge.test_type)
+    if test_type is None or test_type.rule != "labels":
+        found = f"a label on {quote(challenge.id)}, which is graded by its resolution"
+        raise InputError(Problem(found, "a challenge whose test type takes labels"))
+    if label.grader not in test_type.graders:
+        raise InputError(Problem(f"a label by a {label.grader} on {quote(challenge.id)}", one_of(test_type.graders)))
+    names = _counts(profile, challenge)
+    if label.label is not None and label.label not in names:
+        found = f"the label {quote(label.label)} on {quote(challenge.id)}"
+        raise InputError(Problem(found, f"one of its label set: {one_of(names)}", nearest(label.label, names)))
+
+
+def _counts(profile: Profile, challenge: Challenge) -> dict[str, Literal["pass", "fail"]]:
+    """What each label of the challenge's label set counts as."""
+    test_type = profile.test_type(challenge.test_type)
+    return {} if test_type is None else {c.name: c.counts for c in profile.labels_of(test_type).labels}
 
 
 def named_blobs(entry: Entry) -> tuple[str, ...]:
@@ -111,7 +134,7 @@ def score(ledger: Ledger, source: RunSource, decisions: Decisions | None = None)
     """The scorecard of a run, from its ledger alone."""
     decided = decisions if decisions is not None else decide(ledger, source)
     terms = source.terms
-    scoring = Scoring(terms.epochs, level=terms.level)
+    scoring = Scoring(source.profile, terms.epochs, level=terms.level)
     for index, challenge in enumerate(source.challenges()):
         scoring.add(challenge, [decided.outcome(Task(index, epoch)) for epoch in range(1, terms.epochs + 1)])
     results = scoring.slices()
