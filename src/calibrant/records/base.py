@@ -27,6 +27,8 @@ class Record(BaseModel):
 
     schema_name: ClassVar[str] = ""
     presentation: ClassVar[frozenset[str]] = frozenset()
+    spelled: ClassVar[Mapping[str, str]] = {}
+    """What a person writes in place of a field, for messages: ``{"origin": "file"}``."""
 
     def to_dict(self) -> dict[str, Any]:
         """The record as plain JSON values, every field present, with its schema where it has one."""
@@ -112,12 +114,11 @@ def refuse_other_schema(found: object, expected: str, where: Where = Where()) ->
 def _identity(value: Any, dumped: Any) -> Any:
     """``dumped`` without the presentation fields of ``value`` and of the records inside it."""
     if isinstance(value, Record):
-        if not _has_presentation(type(value)):
-            return dumped
+        deep, hidden = _fields_with_presentation(type(value)), value.presentation
         return {
-            name: _identity(getattr(value, name, None), item)
+            name: _identity(getattr(value, name), item) if name in deep else item
             for name, item in dumped.items()
-            if name not in value.presentation
+            if name not in hidden
         }
     if isinstance(value, tuple) and isinstance(dumped, list):
         return [_identity(item, written) for item, written in zip(value, dumped, strict=True)]
@@ -125,8 +126,14 @@ def _identity(value: Any, dumped: Any) -> Any:
 
 
 @cache
-def _has_presentation(kind: type[Record]) -> bool:
-    inside = (model for field in kind.model_fields.values() for model in models_in(field.annotation))
-    return bool(kind.presentation) or any(
-        _has_presentation(m) for m in inside if issubclass(m, Record) and m is not kind
+def _fields_with_presentation(kind: type[Record]) -> frozenset[str]:
+    """The fields of ``kind`` that hold records with presentation fields, at any depth."""
+    return frozenset(
+        name
+        for name, field in kind.model_fields.items()
+        if any(
+            model.presentation or _fields_with_presentation(model)
+            for model in models_in(field.annotation)
+            if issubclass(model, Record) and model is not kind
+        )
     )

@@ -36,6 +36,7 @@ class Evidence(Record):
     """
 
     presentation: ClassVar[frozenset[str]] = frozenset({"origin"})
+    spelled: ClassVar[Mapping[str, str]] = {"origin": "file"}
 
     title: Name | None = None
     text: str | None = None
@@ -55,7 +56,8 @@ class Evidence(Record):
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         if (self.text is None) == (self.capture is None):
-            refuse("both" if self.text is not None else "neither", "either `text` (or `file`) or `capture`")
+            found = "`text` and `capture`" if self.text is not None else "neither `text`, `file` nor `capture`"
+            refuse(found, "one of `text`, `file` and `capture`")
         return self
 
 
@@ -107,7 +109,7 @@ class Challenge(Record):
     @model_validator(mode="after")
     def _asks_once(self) -> Self:
         if (self.prompt is None) == (not self.turns):
-            refuse("both" if self.turns else "neither", "either `prompt` or `turns`")
+            refuse("`prompt` and `turns`" if self.turns else "neither `prompt` nor `turns`", "one of the two")
         if self.turns and self.turns[-1].role != "user":
             refuse("turns that end with the assistant", "a last turn by the user")
         if (self.half is None) != (self.pair_id is None):

@@ -7,14 +7,15 @@ What two readers would read differently (``012``, a key twice) and what a record
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, Final, TypeAlias, TypeVar
 
 from calibrant import canonical
 from calibrant.errors import InputError, Problem, Where, field_name, quote
 from calibrant.records.base import Record
+from calibrant.records.problems import shown
 from calibrant.records.spots import Spot, json_spots, refuse_json
 from calibrant.records.yaml import read_yaml
 
@@ -54,7 +55,7 @@ class Document:
             InputError: where it is a list, text or another value; ``what`` says what the file should hold.
         """
         if not isinstance(self.value, dict):
-            raise InputError(Problem(f"{_kind(self.value)}", f"a map, the fields of {what}", where=self.where()))
+            raise InputError(Problem(shown(self.value), f"a map, the fields of {what}", where=self.where()))
         return self.value
 
     def record(self, kind: type[R]) -> R:
@@ -111,12 +112,16 @@ def read_jsonl(stream: Iterable[bytes], file: str) -> Iterator[tuple[int, Any]]:
     """
     for number, line in enumerate(stream, 1):
         if not line.isspace():
-            yield number, canonical.decode(line, where=Where(file, number))
+            yield number, decode_line(line, Where(file, number))
 
 
-def _kind(value: Any) -> str:
-    if value is None:
-        return "no value"
-    if isinstance(value, Mapping):
-        return "a map"
-    return "a list" if isinstance(value, list) else quote(value)
+def decode_line(line: bytes, where: Where) -> Any:
+    """The JSON value in one line of a JSONL file, which stands at ``where``.
+
+    Raises:
+        InputError: at that line for whatever is not JSON.
+    """
+    try:
+        return canonical.decode(line, where=where)
+    except InputError as refused:  # a line of the file is one line, wherever in it the decoder stood
+        raise InputError([replace(p, where=replace(p.where, line=where.line)) for p in refused.problems]) from None

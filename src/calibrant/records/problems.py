@@ -31,6 +31,16 @@ _EXPECTED = {
     "list_type": "a list",
     "missing": "a value",
 }
+_BOUNDS = {
+    "greater_than_equal": "{ge} or more",
+    "greater_than": "more than {gt}",
+    "less_than_equal": "{le} or less",
+    "less_than": "less than {lt}",
+    "string_too_short": "at least {min_length} characters",
+    "string_too_long": "at most {max_length} characters",
+    "too_short": "at least {min_length}",
+    "too_long": "at most {max_length}",
+}
 _SCALARS_TO_QUOTE = {"string_type"}
 
 
@@ -63,6 +73,19 @@ def problems_of(
     return list(found.values())
 
 
+def shown(value: Any) -> str:
+    """``value`` for a message, in the words of the files that people write: ``true``, ``a map``, ``no value``."""
+    if value is None:
+        return "no value"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return "a map" if value else "an empty map"
+    if isinstance(value, list | tuple):
+        return f"the list {quote(list(value))}" if value else "an empty list"
+    return quote(value)
+
+
 def _problem(error: ErrorDetails, model: type[BaseModel], path: tuple[str | int, ...]) -> Problem:
     kind, context, given = error["type"], error.get("ctx", {}), error["input"]
     if kind == _CUSTOM:
@@ -76,11 +99,12 @@ def _problem(error: ErrorDetails, model: type[BaseModel], path: tuple[str | int,
     if kind in {"literal_error", "enum"}:
         names = re.findall(r"'([^']*)'", str(context.get("expected", "")))
         fix = nearest(given, names) if isinstance(given, str) else None
-        return Problem(quote(given), one_of(names) or "another value", fix)
+        return Problem(shown(given), one_of(names) or "another value", fix)
     if kind in {"union_tag_invalid", "union_tag_not_found"}:
         return _tag_problem(context, given)
-    fix = f'Quote it: "{given}".' if kind in _SCALARS_TO_QUOTE and isinstance(given, int | float) else None
-    return Problem(quote(given), _EXPECTED.get(kind) or _expected(error["msg"]), fix)
+    fix = "Put it in quotes." if kind in _SCALARS_TO_QUOTE and isinstance(given, int | float) else None
+    expected = _EXPECTED.get(kind) or (_BOUNDS[kind].format(**context) if kind in _BOUNDS else _expected(error["msg"]))
+    return Problem(shown(given), expected, fix)
 
 
 def _tag_problem(context: Mapping[str, Any], given: Any) -> Problem:
@@ -89,7 +113,7 @@ def _tag_problem(context: Mapping[str, Any], given: Any) -> Problem:
     field = str(context.get("discriminator", "kind")).strip("'")
     expected = f"{field}: {one_of(names)}" if names else f"the field {quote(field)}"
     if tag is None:
-        return Problem(f"no {quote(field)}" if isinstance(given, Mapping) else quote(given), expected)
+        return Problem(f"no {quote(field)}" if isinstance(given, Mapping) else shown(given), expected)
     return Problem(f"{field} {quote(tag)}", expected, nearest(str(tag), names))
 
 
@@ -130,7 +154,7 @@ def _fields_at(model: type[BaseModel], loc: tuple[str | int, ...]) -> set[str]:
         below = {inner for m in here if step in m.model_fields for inner in models_in(m.model_fields[step].annotation)}
         tagged = {m for m in here if step in _tags(m)}
         here = below or tagged or here
-    return {name for m in here for name in m.model_fields}
+    return {getattr(m, "spelled", {}).get(name, name) for m in here for name in m.model_fields}
 
 
 def _tags(model: type[BaseModel]) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any, Final, Literal
 
 from calibrant.canonical import normal_name
@@ -23,6 +23,7 @@ MOST_PROBLEMS: Final = 50
 
 _HALVES: Final = (None, "in", "out")
 _UNKNOWN = 0xFFFF
+_REFUSED, _SOUND, _WAITING = range(3)
 
 
 class Withheld(Record):
@@ -90,7 +91,7 @@ class Assembly:
         self._challenges = Challenges()
         self._ids, self._pairs = array("q"), array("q")
         self._halves = bytearray()
-        self._sound = bytearray()
+        self._state = bytearray()
         self._seat_of, self._type_of = array("H"), array("H")
         self._withheld = array("Q")
         self._waiting = Spool()
@@ -116,7 +117,7 @@ class Assembly:
         where = self._place(len(self))
         problems = [_inside(problem, where, lines) for problem in self._unfit(challenge)]
         self.findings.add(*problems)
-        self._note(challenge.id, challenge.pair_id, challenge.half, sound=True)
+        self._note(challenge.id, challenge.pair_id, challenge.half, _SOUND)
         self._seat_of[-1] = _index(self._seats, challenge.seat)
         self._type_of[-1] = _index(self._types, challenge.test_type)
         self._challenges.put(len(self) - 1, challenge)
@@ -124,18 +125,18 @@ class Assembly:
     def _add_withheld(self, written: Withheld) -> None:
         waiting = written.to_bytes()
         self._withheld.extend((len(self), self._waiting.append(waiting), len(waiting)))
-        self._note(written.id, written.pair_id, "out", sound=False)
+        self._note(written.id, written.pair_id, "out", _WAITING)
 
     def add_refused(self, fields: Mapping[str, Any]) -> None:
         """Remember the names of a challenge that was refused, so that others that name it are not blamed for it."""
         name = fields.get("id")
-        self._note(normal_name(name) if isinstance(name, str) else "", None, None, sound=False)
+        self._note(normal_name(name) if isinstance(name, str) else "", None, None, _REFUSED)
 
-    def _note(self, name: str, pair: str | None, half: str | None, *, sound: bool) -> None:
+    def _note(self, name: str, pair: str | None, half: str | None, state: int) -> None:
         self._ids.append(hash(name))
         self._pairs.append(hash(pair))
         self._halves.append(_HALVES.index(half))
-        self._sound.append(sound)
+        self._state.append(state)
         self._seat_of.append(_UNKNOWN)
         self._type_of.append(_UNKNOWN)
         self._challenges.reserve()
@@ -158,40 +159,40 @@ class Assembly:
         for index, start, length in zip(three, three, three, strict=True):
             written = Withheld.model_validate_json(self._waiting.read(start, length))
             try:
-                target = self._find(written.withhold, by_name)
-                if target is not None:
-                    self._derive(index, written, target)
+                found = self._find(written.withhold, by_name)
+                if found is not None:
+                    self._derive(index, written, *found)
             except InputError as refused:
                 self.findings.add(*(_inside(problem, self._place(index)) for problem in refused.problems))
 
-    def _find(self, name: str, by_name: list[int]) -> int | None:
-        """The index of the challenge ``name``; None where it was refused itself.
+    def _find(self, name: str, by_name: list[int]) -> tuple[int, Challenge] | None:
+        """The challenge ``name`` and its index; None where it was refused itself.
 
         Raises:
             InputError: where there is none.
         """
         wanted = hash(name)
-        at = bisect_left(by_name, wanted, key=self._ids.__getitem__)
-        refused = False
-        while at < len(by_name) and self._ids[by_name[at]] == wanted:
-            index = by_name[at]
-            if self._sound[index] and self._challenges[index].id == name:
-                return index
-            refused, at = refused or not self._sound[index], at + 1
-        if refused:
+        start = bisect_left(by_name, wanted, key=self._ids.__getitem__)
+        same = list(
+            takewhile(lambda index: self._ids[index] == wanted, map(by_name.__getitem__, range(start, len(by_name))))
+        )
+        for index in same:
+            if self._state[index] == _SOUND and (challenge := self._challenges[index]).id == name:
+                return index, challenge
+        if any(self._state[index] == _REFUSED for index in same):
             return None
-        found = f"{quote(name)}, which no challenge of this board is named"
-        raise InputError(Problem(found, "the id of an in-half", "Check its spelling.", Where(field="withhold")))
+        why = "which is an out-half itself" if same else "which no challenge of this board is named"
+        problem = Problem(f"{quote(name)}, {why}", "the id of an in-half", "Check its spelling.")
+        raise InputError(replace(problem, where=Where(field="withhold")))
 
-    def _derive(self, index: int, written: Withheld, target: int) -> None:
-        in_half = self._challenges[target]
+    def _derive(self, index: int, written: Withheld, target: int, in_half: Challenge) -> None:
         if in_half.pair_id != written.pair_id:
             found = f"{quote(in_half.id)}, which is in the pair {quote(in_half.pair_id)}"
             expected = f"an in-half of the pair {quote(written.pair_id)}"
             raise InputError(Problem(found, expected, "Give both the same `pair_id`.", Where(field="withhold")))
         self._challenges.put(index, withhold(in_half, written.id, written.note))
         self._seat_of[index], self._type_of[index] = self._seat_of[target], self._type_of[target]
-        self._sound[index] = True
+        self._state[index] = _SOUND
 
     def _refuse_same_names(self, by_name: list[int]) -> None:
         for name, indexes in self._groups(by_name, self._ids, lambda challenge: challenge.id):
@@ -246,7 +247,7 @@ class Assembly:
     ) -> Iterator[tuple[str, list[int]]]:
         """The sound challenges that share a name, for each name whose group is not ``regular``."""
         for _, sharing in groupby(indexes, key=hashes.__getitem__):
-            sound = [index for index in sharing if self._sound[index]]
+            sound = [index for index in sharing if self._state[index] == _SOUND]
             if not sound or regular(sound):
                 continue
             named: dict[str, list[int]] = {}

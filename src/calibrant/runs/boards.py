@@ -29,11 +29,11 @@ from calibrant import canonical
 from calibrant.errors import InputError, Problem, Where, quote
 from calibrant.records.base import Record, refuse_other_schema
 from calibrant.records.board import BoardHeader, Challenge, Seat
-from calibrant.records.documents import ENDINGS, Document, read_document
-from calibrant.records.problems import Lines
+from calibrant.records.documents import ENDINGS, decode_line, read_document
+from calibrant.records.problems import Lines, no_lines, shown
 from calibrant.records.profile import Profile
 from calibrant.records.types import Many
-from calibrant.runs.assembly import Assembly, withhold
+from calibrant.runs.assembly import Assembly, Findings, withhold
 from calibrant.runs.challenges import Challenges
 from calibrant.runs.files import Beside, open_input, read_input
 from calibrant.runs.project import project_root
@@ -57,6 +57,8 @@ class Head(Record):
     frame: Literal["discovery", "representative"]
     title: str | None = None
     seats: Many[Seat]
+    challenges: None = None
+    """Read apart; named here so that it is among the known fields."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +94,7 @@ class Board:
         """
         known = load_profile(profile, folder) if isinstance(profile, str) else profile
         head = Head(profile=known.id, frame=frame, title=title, seats=tuple(seats))
-        _refuse_empty_seats(head, Where(field="seats"))
+        _refuse_seats(head, Where())
         assembly = Assembly(known, head.seats, lambda index: Where(field=f"challenges[{index}]"))
         for challenge in challenges:
             assembly.add_challenge(challenge)
@@ -169,12 +171,14 @@ def load_board(path: str | PathLike[str], *, profile: Profile | None = None) -> 
     """
     path = Path(path)
     ending = path.suffix.lower()
-    if ending not in ENDINGS + _LINES_ENDINGS and not path.is_dir():
-        found = f"a file that ends in {quote(ending)}" if ending else "a file name without an ending"
-        raise InputError(Problem(found, "a .yaml, .yml, .json or .jsonl file", where=Where(str(path))))
     with open_input(path) as stream:
         reader = _Reader(path, profile)
-        return reader.lines(stream) if ending in _LINES_ENDINGS else reader.document(stream.read())
+        if ending in _LINES_ENDINGS:
+            return reader.lines(stream)
+        if ending in ENDINGS:
+            return reader.document(stream.read())
+    found = f"a file that ends in {quote(ending)}" if ending else "a file name without an ending"
+    raise InputError(Problem(found, "a .yaml, .yml, .json or .jsonl file", where=Where(str(path))))
 
 
 class _Reader:
@@ -193,12 +197,12 @@ class _Reader:
         challenges = fields.pop("challenges", None)
         head, profile = self._head(fields, Where(self._file, read.lines(())), read.lines)
         if not isinstance(challenges, list):
-            found = "no challenges" if challenges is None else quote(challenges)
+            found = "no challenges" if challenges is None else shown(challenges)
             raise InputError(Problem(found, "a list of challenges", where=read.where("challenges")))
         assembly = Assembly(profile, head.seats, self._place)
         for index, written in enumerate(challenges):
             self._lines.append(read.lines(("challenges", index)) or 0)
-            self._add(assembly, written, _below(read, index))
+            self._add(assembly, written, _below(read.lines, "challenges", index))
         return self._finish(head, profile, assembly)
 
     def lines(self, stream: BinaryIO) -> Board:
@@ -208,9 +212,9 @@ class _Reader:
         if not first:
             raise InputError(Problem("an empty file", "a board", where=Where(self._file)))
         where = Where(self._file, number)
-        fields = canonical.decode(first, where=where)
+        fields = decode_line(first, where)
         if not isinstance(fields, dict):
-            raise InputError(Problem(quote(fields), "a map, all of the board but its challenges", where=where))
+            raise InputError(Problem(shown(fields), "a map, all of the board but its challenges", where=where))
         if "challenges" in fields:
             fix = "Write each challenge into a line of its own below, without a list around them."
             place = replace(where, field="challenges")
@@ -224,7 +228,7 @@ class _Reader:
 
     def _add_line(self, assembly: Assembly, line: bytes, where: Where) -> None:
         try:
-            written = canonical.decode(line, where=where)
+            written = decode_line(line, where)
         except InputError as refused:
             assembly.findings.add(*refused.problems)
             self._lines.pop()
@@ -238,45 +242,50 @@ class _Reader:
     def _add(self, assembly: Assembly, written: Any, lines: Lines) -> None:
         where = self._place(len(assembly))
         if not isinstance(written, dict):
-            assembly.findings.add(Problem(quote(written), "a map, the fields of a challenge", where=where))
+            assembly.findings.add(Problem(shown(written), "a map, the fields of a challenge", where=where))
             assembly.add_refused({})
             return
-        try:
-            assembly.add(self._with_evidence(written, where, lines), lines)
-        except InputError as refused:
-            assembly.findings.add(*refused.problems)
-            assembly.add_refused(written)
+        if "evidence" in written:
+            pieces = self._pieces(written["evidence"], where, lines, assembly.findings)
+            written = {**written, "evidence": pieces}
+        assembly.add(written, lines)
 
     def _head(self, fields: dict[str, Any], where: Where, lines: Lines) -> tuple[Head, Profile]:
         refuse_other_schema(fields.get("schema"), Head.schema_name, replace(where, field="schema"))
-        frame = fields.get("frame")
-        if frame not in ("discovery", "representative"):
-            found = "no `frame`" if frame is None else quote(frame)
-            place = Where(where.file, lines(("frame",)), "frame")
-            raise InputError(Problem(found, _FRAMES, where=place))
+        findings = Findings()
         seats = fields.get("seats")
         if isinstance(seats, list):
-            fields = {**fields, "seats": [self._seat(seat, index, where, lines) for index, seat in enumerate(seats)]}
-        head = Head.from_dict(fields, where=where, lines=lines)
-        _refuse_empty_seats(head, Where(where.file, lines(("seats",)), "seats"))
+            written = [self._seat(seat, index, where, lines, findings) for index, seat in enumerate(seats)]
+            fields = {**fields, "seats": written}
+        head: Head | None = None
+        try:
+            head = Head.from_dict(fields, where=where, lines=lines)
+            _refuse_seats(head, where, lines)
+        except InputError as refused:
+            findings.add(*(_with_both_frames(problem, fields) for problem in refused.problems))
+        findings.refuse_if_any()
+        assert head is not None
         place = Where(where.file, lines(("profile",)), "profile")
         return head, self._given or _profile(head.profile, self._path.parent, place)
 
-    def _seat(self, seat: Any, index: int, where: Where, lines: Lines) -> Any:
+    def _seat(self, seat: Any, index: int, where: Where, lines: Lines, findings: Findings) -> Any:
         """The seat with the texts that it names in place of their paths."""
         if not isinstance(seat, dict):
             return seat
-        here = Where(where.file, lines(("seats", index)), f"seats[{index}]")
-
-        def below(path: tuple[str | int, ...]) -> int | None:
-            return lines(("seats", index, *path))
-
-        seat = self._with_evidence(seat, here, below)
+        below = _below(lines, "seats", index)
+        here = Where(where.file, below(()), f"seats[{index}]")
         context = seat.get("context")
+        seat = {name: value for name, value in seat.items() if name not in ("context", "evidence")} | {
+            "evidence": self._pieces(seat.get("evidence", []), here, below, findings)
+        }
         if context is None:
-            return {name: value for name, value in seat.items() if name != "context"}
-        place = Where(where.file, below(("context",)), f"seats[{index}].context")
-        return {**seat, "context": self._context(context, place)}
+            return seat
+        try:
+            text = self._context(context, Where(where.file, below(("context",)), f"seats[{index}].context"))
+        except InputError as refused:
+            findings.add(*refused.problems)
+            return seat
+        return {**seat, "context": text}
 
     def _context(self, context: Any, where: Where) -> str:
         if isinstance(context, str):
@@ -288,14 +297,20 @@ class _Reader:
                 raise InputError(problems) from None
         if isinstance(context, dict) and set(context) == {"text"} and isinstance(context["text"], str):
             return str(context["text"])
-        raise InputError(Problem(quote(context), "the path of a text file, or {text: …}", where=where))
+        raise InputError(Problem(shown(context), "the path of a text file, or {text: …}", where=where))
 
-    def _with_evidence(self, fields: dict[str, Any], where: Where, lines: Lines) -> dict[str, Any]:
-        """``fields`` with the text of each piece of evidence that names a file."""
-        evidence = fields.get("evidence")
-        if not isinstance(evidence, list) or not any(isinstance(e, dict) and "file" in e for e in evidence):
-            return fields
-        return {**fields, "evidence": [self._piece(e, i, where, lines) for i, e in enumerate(evidence)]}
+    def _pieces(self, evidence: Any, where: Where, lines: Lines, findings: Findings) -> Any:
+        """``evidence`` with the text of each piece that names a file; one whose file is refused is blank."""
+        if not isinstance(evidence, list):
+            return evidence
+        pieces = []
+        for index, piece in enumerate(evidence):
+            try:
+                pieces.append(self._piece(piece, index, where, lines))
+            except InputError as refused:
+                findings.add(*refused.problems)
+                pieces.append({"text": ""})
+        return pieces
 
     def _piece(self, piece: Any, index: int, where: Where, lines: Lines) -> Any:
         if not isinstance(piece, dict) or "file" not in piece:
@@ -304,7 +319,7 @@ class _Reader:
         place = Where(where.file, lines(("evidence", index, "file")) or where.line, field)
         name = piece["file"]
         if not isinstance(name, str):
-            raise InputError(Problem(quote(name), "the path of a text file", where=place))
+            raise InputError(Problem(shown(name), "the path of a text file", where=place))
         both = [f"`{other}`" for other in ("text", "capture") if piece.get(other) is not None]
         if both:
             raise InputError(Problem(f"{both[0]} beside `file`", "one of the two", where=place))
@@ -329,13 +344,30 @@ def _all_in(line: int | None) -> Lines:
     return lambda _: line
 
 
-def _below(read: Document, index: int) -> Lines:
-    return lambda path: read.lines(("challenges", index, *path))
+def _below(lines: Lines, *start: str | int) -> Lines:
+    return lambda path: lines((*start, *path))
 
 
-def _refuse_empty_seats(head: Head, where: Where) -> None:
+def _with_both_frames(problem: Problem, fields: Mapping[str, Any]) -> Problem:
+    """``problem`` as it is; one of the frame with what either frame means."""
+    if problem.where.field != "frame":
+        return problem
+    found = "no `frame`" if fields.get("frame") is None else problem.found
+    return Problem(found, _FRAMES, where=problem.where)
+
+
+def _refuse_seats(head: Head, where: Where, lines: Lines = no_lines) -> None:
+    """Refuse a board without a seat, and one with two seats of one id."""
     if not head.seats:
-        raise InputError(Problem("no seat", "at least one seat to put the challenges to", where=where))
+        place = Where(where.file, lines(("seats",)), "seats")
+        raise InputError(Problem("no seat", "at least one seat to put the challenges to", where=place))
+    seen: dict[str, int] = {}
+    for index, seat in enumerate(head.seats):
+        first = seen.setdefault(seat.id, index)
+        if first != index:
+            found = f"the seat {quote(seat.id)} again, first at seats[{first}]"
+            place = Where(where.file, lines(("seats", index, "id")), f"seats[{index}].id")
+            raise InputError(Problem(found, "each seat once", where=place))
 
 
 def _board(head: Head, profile: Profile, assembly: Assembly, where: Where, folder: Path) -> Board:

@@ -4,50 +4,63 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import tempfile
 import threading
 import weakref
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import Final, overload
+from typing import IO, Final, overload
 
 from calibrant.canonical import sha256
 from calibrant.errors import MachineError
 from calibrant.records.board import Challenge
 
-KEPT_IN_MEMORY: Final = 16 * 1024 * 1024
+KEPT_IN_MEMORY: Final = 4 * 1024 * 1024
 """How many bytes of challenges are kept in memory before they move to a temporary file."""
 
 _RAW_DIGEST = 32
 
 
 class Spool:
-    """Bytes that are appended once and read at any place, from any thread."""
+    """Bytes that are appended once and read at any place, from any thread: the latest in memory, the rest on disk."""
 
     def __init__(self) -> None:
-        self._file = tempfile.SpooledTemporaryFile(max_size=KEPT_IN_MEMORY)  # noqa: SIM115 - closed with the object
-        self._end = 0
+        self._recent = bytearray()
+        self._on_disk = 0
+        self._file: IO[bytes] | None = None
         self._lock = threading.Lock()
-        weakref.finalize(self, self._file.close)
 
     def append(self, data: bytes) -> int:
         """Keep ``data``; the offset where it starts. Raises MachineError where the disk does not take it."""
         with self._lock:
-            start = self._end
-            try:
-                self._file.seek(start)
-                self._file.write(data)
-            except OSError as failed:
-                folder = tempfile.gettempdir()
-                raise MachineError(f"The challenges could not be kept in {folder}: {failed.strerror}.") from failed
-            self._end = start + len(data)
+            if len(self._recent) + len(data) > KEPT_IN_MEMORY:
+                self._move_to_disk()
+            start = self._on_disk + len(self._recent)
+            self._recent += data
         return start
+
+    def _move_to_disk(self) -> None:
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the object
+                weakref.finalize(self, self._file.close)
+            self._file.write(self._recent)
+            self._file.flush()
+        except OSError as failed:
+            folder = tempfile.gettempdir()
+            raise MachineError(f"The challenges could not be kept in {folder}: {failed.strerror}.") from failed
+        self._on_disk += len(self._recent)
+        self._recent.clear()
 
     def read(self, start: int, length: int) -> bytes:
         """The bytes that start at that offset."""
         with self._lock:
-            self._file.seek(start)
-            return self._file.read(length)
+            if start >= self._on_disk:
+                at = start - self._on_disk
+                return bytes(self._recent[at : at + length])
+        assert self._file is not None
+        return os.pread(self._file.fileno(), length, start)
 
 
 class Challenges(Sequence[Challenge]):
