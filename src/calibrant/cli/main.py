@@ -47,23 +47,24 @@ Retries = Annotated[int, typer.Option(metavar="N", help="Times that a question i
 
 def main() -> None:
     """Run the command line and leave the process with its exit code."""
-    from calibrant.cli.trouble import prepare
-
-    prepare()
     app()
 
 
-def command(name: str, example: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Make a function a command: whatever it raises becomes a message and an exit code, never a traceback."""
+def command(name: str, short: str, example: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Make a function a command: whatever it raises becomes a message and an exit code, never a traceback.
+
+    ``short`` is its line in the list of commands; its docstring is the help.
+    """
 
     def register(function: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(function)
         def guarded(**given: Any) -> None:
-            from calibrant.cli.trouble import exit_code_of
+            from calibrant.cli.trouble import exit_code_of, prepare
 
+            prepare()
             raise typer.Exit(exit_code_of(lambda: function(**given)))
 
-        app.command(name, epilog=f"Example: {example}")(guarded)
+        app.command(name, short_help=short, epilog=f"Example: {example}")(guarded)
         return function
 
     return register
@@ -84,7 +85,11 @@ def _root(
     del version
 
 
-@command("init", "calibrant init my-evals && cd my-evals && calibrant check boards/this-machine.yaml")
+@command(
+    "init",
+    "Make a project that runs at once.",
+    "calibrant init my-evals && cd my-evals && calibrant check boards/this-machine.yaml",
+)
 def init(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the project: new, or empty.")],
 ) -> int:
@@ -94,7 +99,7 @@ def init(
     return init(folder)
 
 
-@command("check", "calibrant check boards/this-machine.yaml")
+@command("check", "Say what is wrong with a board.", "calibrant check boards/this-machine.yaml")
 def check(
     board: BoardPath, allow_command: AllowCommand = None, allow_commands: AllowCommands = False, json: Json = False
 ) -> int:
@@ -107,7 +112,11 @@ def check(
     return check(board, commands=allow_command or [], all_commands=allow_commands, as_json=json)
 
 
-@command("run", "calibrant run boards/this-machine.yaml --subject local --epochs 3")
+@command(
+    "run",
+    "Put a board to a subject; show the scorecard.",
+    "calibrant run boards/this-machine.yaml --subject local --epochs 3",
+)
 def run(
     what: Annotated[
         str | None,
@@ -158,7 +167,7 @@ def _refuse_with_resume(given: dict[str, object]) -> None:
             raise typer.BadParameter("sealed when the run started; leave it away after --resume", param_hint=name)
 
 
-@command("show", "calibrant show latest --items --code invented")
+@command("show", "Show what a run showed.", "calibrant show latest --items --code invented")
 def show(
     run: RunName = "latest",
     runs: RunsFolder = None,
@@ -186,7 +195,7 @@ def show(
     return show_scorecard(run, runs, form)
 
 
-@command("verify", "calibrant verify latest")
+@command("verify", "Derive everything that a run claims again.", "calibrant verify latest")
 def verify(
     run: RunName = "latest",
     runs: RunsFolder = None,
@@ -202,7 +211,7 @@ def verify(
     return verify(run, runs, strict=strict, as_json=json)
 
 
-@command("resolve", "calibrant resolve latest")
+@command("resolve", "Settle what was pending; score again.", "calibrant resolve latest")
 def resolve(
     run: RunName = "latest",
     runs: RunsFolder = None,
@@ -216,7 +225,7 @@ def resolve(
     return resolve_run(run, runs, commands=allow_command or [], all_commands=allow_commands, as_json=json)
 
 
-@command("runs", "calibrant runs --json")
+@command("runs", "List the runs of a project.", "calibrant runs --json")
 def runs(runs: RunsFolder = None, json: Json = False) -> int:
     """List the runs of a project, oldest first, each with its standing, its state and its rate."""
     from calibrant.cli.showing import list_runs
