@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
+import resource
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from calibrant.errors import CalibrantError
+from calibrant.ledger.entry import Head
 from calibrant.ledger.store import Draft, Ledger
 
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -54,3 +58,72 @@ def append_for_ever(there: Connection, path: Path, per_opening: int) -> None:
                 size = head.size
                 there.send(head)
         there.send(None)
+
+
+def hold(there: Connection, path: Path) -> None:
+    """Keep the store open for writing."""
+    with Ledger.open(path, write=True, create=True):
+        there.send("held")
+        there.recv()
+
+
+def append_until_full(there: Connection, path: Path, limit: int) -> None:
+    """Append with no file allowed above ``limit`` bytes; tell the heads, the error, and what is true afterwards."""
+    ledger = Ledger.open(path, write=True)
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, most))
+    head, error = append_while_it_goes(ledger)
+    there.send((head, error))
+    there.send((ledger.head(), ledger.count(), list(ledger.audit())))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    there.send(ledger.append([draft(head.size)]))
+    there.recv()
+    ledger.close()
+
+
+def append_while_it_goes(ledger: Ledger) -> tuple[Head, CalibrantError]:
+    """The last head before appending failed, and how it failed."""
+    head = ledger.head()
+    while True:
+        try:
+            head = ledger.append([draft(head.size)], [os.urandom(20_000)])
+        except CalibrantError as error:
+            return head, error
+
+
+def create_with_no_room(there: Connection, path: Path) -> None:
+    """Try to make a store with no file allowed above a page, and tell what is said."""
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, most))
+    try:
+        Ledger.create(path)
+    except CalibrantError as error:
+        there.send(str(error))
+
+
+def as_nobody(there: Connection, work: Callable[[Path], Any], path: Path) -> None:
+    """Do ``work(path)`` without a superuser's rights, and send what it gives or raises."""
+    if os.getuid() == 0:
+        os.setuid(65534)
+    try:
+        there.send(work(path))
+    except CalibrantError as error:
+        there.send(error)
+    there.recv()
+
+
+def what_is_there(path: Path) -> tuple[int, list[str], int]:
+    """The size that a reader sees, the damages, and how many of the entries are what `draft` makes."""
+    with Ledger.open(path, write=False) as ledger:
+        right = sum(entry[1:] == draft(entry.seq) for entry in ledger.entries())
+        return ledger.head().size, list(map(str, ledger.audit())), right
+
+
+def append_one(path: Path) -> int:
+    with Ledger.open(path, write=True) as ledger:
+        return ledger.append([draft(ledger.head().size)]).size
+
+
+def create_one(path: Path) -> int:
+    with Ledger.create(path) as ledger:
+        return ledger.head().size

@@ -66,12 +66,14 @@ _INDEXES_SQL: Final = (
 class Database:
     """One open connection to a store file. Raises what the driver raises: `trouble.translated` explains it."""
 
-    def __init__(self, file: Path, flags: str, *, on_close: Callable[[], object] | None = None) -> None:
+    def __init__(
+        self, file: Path, flags: str, *, appends: bool = False, on_close: Callable[[], object] | None = None
+    ) -> None:
         self._cleanup = contextlib.ExitStack()
         if on_close is not None:
             self._cleanup.callback(on_close)
         try:
-            engine = _engine(f"{file.absolute().as_uri()}?{flags}", writes=flags.startswith("mode=rw"))
+            engine = _engine(f"{file.absolute().as_uri()}?{flags}", appends=appends)
             self._cleanup.callback(engine.dispose)
             self.connection: Connection = engine.connect()
             self._cleanup.callback(self.connection.close)
@@ -96,9 +98,9 @@ class Database:
         self._cleanup.close()
 
 
-def _engine(uri: str, *, writes: bool) -> Engine:
+def _engine(uri: str, *, appends: bool) -> Engine:
     engine = create_engine("sqlite+pysqlite://", creator=lambda: _connect(uri), poolclass=NullPool)
-    if not writes:
+    if not appends:
         return engine.execution_options(isolation_level="AUTOCOMMIT")  # each read is a snapshot of its own
     event.listen(engine, "begin", _begin)
     return engine
@@ -138,7 +140,7 @@ def create_store(path: Path) -> None:
 
 
 def _build(file: Path) -> None:
-    with contextlib.closing(Database(file, "mode=rwc")) as database:
+    with contextlib.closing(Database(file, "mode=rwc", appends=True)) as database:
         database.pragma("synchronous=FULL")
         database.pragma("fullfsync=ON")
         with database.connection.begin():
@@ -171,7 +173,7 @@ def open_writer(path: Path) -> Database:
     """
     refuse_what_is_no_file(path)
     with translated(path, "write to"):
-        database = Database(path, "mode=rw")
+        database = Database(path, "mode=rw", appends=True)
         try:
             check_format(database, path)
             _set_up_writing(database, path)

@@ -321,10 +321,12 @@ def _small_enough(data: bytes) -> bytes:
 
 
 def _raw(digest: str) -> bytes:
+    """The bytes of a digest; what is not 64 lower-case hexadecimal digits is the digest of nothing."""
     try:
-        return bytes.fromhex(digest)
+        raw = bytes.fromhex(digest)
     except ValueError:
         return b""
+    return raw if raw.hex() == digest else b""
 
 
 def _head(row: Any) -> Head:
