@@ -138,13 +138,15 @@ _NAMES_IN: Final = {
 _HOME: Final = {name: module for module, names in _NAMES_IN.items() for name in names.split()}
 
 
-def __getattr__(name: str) -> Any:
-    """Load a public name on its first use (PEP 562)."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # the type checker knows the names from above, and refuses all others
+
+    def __getattr__(name: str) -> Any:
+        """Load a public name on its first use (PEP 562)."""
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -158,7 +158,7 @@ def run(
         raise typer.BadParameter("a board is wanted, or --resume", param_hint="BOARD")
     if subject is None:
         raise typer.BadParameter("say who answers, for example --subject local", param_hint="--subject")
-    return start_run(Path(what), subject, runs, Terms(epochs, elicitation, seed), effort)
+    return start_run(Path(what), subject, runs, Terms(1 if epochs is None else epochs, elicitation, seed or 0), effort)
 
 
 def _refuse_with_resume(given: dict[str, object]) -> None:

@@ -40,17 +40,11 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is sealed when a run starts; None is the library's default."""
+    """What is sealed when a run starts."""
 
-    epochs: int | None
+    epochs: int
     elicitation: str | None
-    seed: int | None
-
-    @property
-    def given(self) -> dict[str, object]:
-        """The arguments that were given."""
-        every = {"epochs": self.epochs, "elicitation": self.elicitation, "seed": self.seed}
-        return {name: value for name, value in every.items() if value is not None}
+    seed: int
 
 
 def start_run(path: Path, subject: str, runs: Path | None, terms: Terms, effort: Effort) -> int:
@@ -66,7 +60,9 @@ def start_run(path: Path, subject: str, runs: Path | None, terms: Terms, effort:
             pace=effort.pace,
             progress=meter.progress,
             started=meter.started,
-            **terms.given,
+            epochs=terms.epochs,
+            elicitation=terms.elicitation,
+            seed=terms.seed,
         )
     return _finish(run, effort)
 

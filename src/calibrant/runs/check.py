@@ -62,9 +62,8 @@ def check(board: Board | str | Path, world: World | None = None, *, allow: Allow
         InputError: for a file that is no board.
     """
     board = board if isinstance(board, Board) else load_board(board)
-    world = (
-        world if world is not None else World(board.folder, allow if allow is not None else allowed_in(board.folder))
-    )
+    if world is None:
+        world = World(board.folder, allow if allow is not None else allowed_in(board.folder))
     found = Check(check_board(board.header, board.profile, board.challenges, where=board.where))
     for number, seat in enumerate(board.header.seats):
         place = Where(str(board.source) if board.source else None, field=f"seats[{number}]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import platform
 import secrets
@@ -11,7 +12,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 from calibrant._version import __version__
 from calibrant.errors import CannotCheck, InputError, MachineError, Problem, Where, quote
@@ -38,6 +39,7 @@ from calibrant.subjects.registry import open_subject
 from calibrant.world.base import Allow
 from calibrant.world.registry import World
 
+P = ParamSpec("P")
 T = TypeVar("T")
 SubjectLike = str | Subject | Callable[..., Any]
 REGISTER: Final = "register.db"
@@ -49,6 +51,18 @@ class Standing:
 
     start: int
     starts: int
+
+
+def waiting(work: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    """The function that waits for ``work``: the same arguments and the same result, in a program without a loop."""
+
+    @functools.wraps(work)
+    def wait(*args: P.args, **kwargs: P.kwargs) -> T:
+        return blocking(work(*args, **kwargs))
+
+    wait.__name__ = work.__name__.removesuffix("_async")
+    wait.__qualname__ = work.__qualname__.removesuffix("_async")
+    return wait
 
 
 class Run:
@@ -97,10 +111,6 @@ class Run:
         """Derive everything again that the run claims."""
         return verify(self.folder)
 
-    def resume(self, subject: SubjectLike | None = None, **how: Any) -> Scorecard:
-        """Go on where the run stopped; see `resume_async`."""
-        return blocking(self.resume_async(subject, **how))
-
     async def resume_async(
         self,
         subject: SubjectLike | None = None,
@@ -135,9 +145,7 @@ class Run:
                 await opened.close()
             return self._write_scorecard(ledger, source, session.decisions)
 
-    def resolve(self, **how: Any) -> Scorecard:
-        """Settle what was pending or could not be reached; see `resolve_async`."""
-        return blocking(self.resolve_async(**how))
+    resume = waiting(resume_async)
 
     async def resolve_async(
         self,
@@ -159,6 +167,8 @@ class Run:
             session = Session(ledger, source, _Nobody(source.terms.subject), world, pace=pace, clockwork=clockwork)
             await session.settle_again()
             return self._write_scorecard(ledger, source, session.decisions)
+
+    resolve = waiting(resolve_async)
 
     def label(self, labels: Iterable[Label]) -> Scorecard:
         """Append labels that a judge or a person gave, and score. A later label on one response replaces an earlier.
@@ -217,11 +227,6 @@ def open_run(reference: str | Path, runs: str | Path = "runs") -> Run:
     return Run(find_run(reference, Path(runs)))
 
 
-def run(board: Board | str | Path, subject: SubjectLike, **how: Any) -> Run:
-    """Run ``board`` on ``subject`` to its end; see `run_async` for the arguments. Works inside a running loop too."""
-    return blocking(run_async(board, subject, **how))
-
-
 async def run_async(
     board: Board | str | Path,
     subject: SubjectLike,
@@ -278,6 +283,10 @@ async def run_async(
     finally:
         await opened.close()
     return current
+
+
+run = waiting(run_async)
+"""`run_async`, waited for; works inside a running loop (a notebook) too."""
 
 
 def as_subject(subject: SubjectLike) -> Subject:

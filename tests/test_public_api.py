@@ -1,0 +1,130 @@
+"""What is public: the names, what each says of itself, and how a program that uses them is typed."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import calibrant
+
+ROOT = Path(__file__).resolve().parents[1]
+
+NAMES = """
+Allow Board CalibrantError CannotCheck Challenge Check CheckFailed Estimate Evidence Expectation Failure Finding
+InputError Item Label MachineError Pace Problem Profile Progress Question Request Resolution Resolver Response Run
+RunLocked Scorecard Seat Slice Standing Step Subject SubjectIdentity Undefined Unscored Verification Where __version__
+check load_board load_profile open_run run run_async verify withhold
+""".split()
+
+USAGE = '''
+"""A program that uses the public names, for the type checker."""
+
+import asyncio
+from pathlib import Path
+from typing import assert_type
+
+import calibrant
+
+
+def plainly(path: Path) -> None:
+    board = calibrant.load_board(path)
+    assert_type(board, calibrant.Board)
+    found = calibrant.check(board)
+    assert_type(found, calibrant.Check)
+    assert_type(found.problems, list[calibrant.Problem])
+    run = calibrant.run(board, subject="local", epochs=3)
+    assert_type(run, calibrant.Run)
+    card = run.resolve()
+    assert_type(card, calibrant.Scorecard)
+    assert_type(card.results[0].estimates[0].low, float | None)
+    for item in run.items():
+        assert_type(item, calibrant.Item)
+        assert_type(item.challenge.id, str)
+    verified = calibrant.verify(run.folder)
+    assert_type(verified.passed, bool)
+    assert_type(calibrant.open_run("latest").scorecard(), calibrant.Scorecard)
+
+
+class Mine:
+    identity = calibrant.SubjectIdentity(kind="mine", name="mine", capability="test-double")
+    elicitation = "json"
+    concurrency = 2
+
+    async def ask(self, request: calibrant.Request) -> calibrant.Response | calibrant.Failure:
+        return calibrant.Response(text=request.challenge)
+
+    async def close(self) -> None:
+        pass
+
+
+def mine() -> calibrant.Subject:
+    return Mine()
+
+
+async def inside_a_loop(path: Path) -> calibrant.Run:
+    return await calibrant.run_async(path, mine(), allow=calibrant.Allow(commands=frozenset({"uname"})))
+
+
+def refused(path: Path) -> tuple[calibrant.Problem, ...]:
+    try:
+        asyncio.run(inside_a_loop(path))
+    except calibrant.InputError as wrong:
+        return wrong.problems
+    except calibrant.MachineError as failed:
+        raise SystemExit(failed.exit_code) from failed
+    return ()
+'''
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(calibrant.__all__) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_public_name_loads_by_itself_and_says_what_it_is(name: str) -> None:
+    value = getattr(calibrant, name)
+    if name != "__version__":
+        assert inspect.getdoc(value)
+        assert value.__name__ == name
+
+
+def test_names_for_the_type_checker_are_those_that_load() -> None:
+    tree = ast.parse((ROOT / "src" / "calibrant" / "__init__.py").read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    typed = {(node.names[0].name, node.module) for node in block.body if isinstance(node, ast.ImportFrom)}
+    assert typed == {(name, f"calibrant.{home}") for name, home in calibrant._HOME.items()}
+
+
+def test_a_name_that_is_not_public_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'calibrant' has no attribute 'nope'"):
+        calibrant.nope  # noqa: B018
+    with pytest.raises(ImportError):
+        exec("from calibrant import nope")
+
+
+def test_everything_public_is_listed_for_completion() -> None:
+    assert set(NAMES) <= set(dir(calibrant))
+
+
+@pytest.mark.skipif(not (ROOT / "pyproject.toml").is_file(), reason="not a checkout")
+def test_a_program_that_uses_them_is_typed(tmp_path: Path) -> None:
+    program = tmp_path / "usage.py"
+    program.write_text(USAGE, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(ROOT / ".mypy_cache"), str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_program_that_uses_them_wrongly_is_told(tmp_path: Path) -> None:
+    program = tmp_path / "usage.py"
+    program.write_text("import calibrant\n\ncalibrant.load_board(3)\ncalibrant.nope\n", encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(ROOT / ".mypy_cache"), str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 1
+    assert 'usage.py:3: error: Argument 1 to "load_board"' in done.stdout
+    assert 'usage.py:4: error: Module has no attribute "nope"' in done.stdout
