@@ -1,0 +1,237 @@
+"""What nobody can settle for the seat: the four ways of an out-half. Each says its basis and keeps its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant import canonical
+from calibrant.grounding.leak import stands_in
+from calibrant.grounding.match import read_fact
+from calibrant.records.base import Record
+from calibrant.records.board import Source
+from calibrant.records.grounding import ResolverIdentity
+from calibrant.records.outcome import Categorical, Outcome, Set
+from calibrant.records.types import Id, Instant, Name, Prose
+from calibrant.units import Unread
+from calibrant.values import format_instant
+from calibrant.world.base import Discloses, Finding, Question, Raw, Resolver, Surroundings
+
+
+class WithheldParams(Record):
+    """The parameters of kind ``withheld``: the in-half that it is taken from, and the source that settles that."""
+
+    of: Id
+    source: Source
+
+
+class AttestedParams(Record):
+    """The parameters of kind ``attested``: who says so, and why it cannot be determined."""
+
+    by: Name
+    reason: Prose
+    on: str | None = None
+
+
+class OtherLaneParams(Record):
+    """The parameters of kind ``other-lane``: the seat or role that the fact belongs to, and why."""
+
+    owner: Name
+    reason: Prose
+
+
+class FutureParams(Record):
+    """The parameters of kind ``future``: from when on the fact is settled, and the source that then settles it."""
+
+    due: Instant
+    source: Source | None = None
+    reason: Prose | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """The fact is there, and what settles it is kept from the seat.
+
+    The source is asked all the same, so that what was withheld is on record. Where the fact stands in what the seat
+    was shown, it was determinable after all, and the finding is that fact.
+    """
+
+    params: WithheldParams
+    inner: Resolver
+
+    @property
+    def identity(self) -> ResolverIdentity:
+        """The in-half, and who settled it."""
+        return _identity("withheld", {"of": self.params.of}, self.inner)
+
+    def obstacle(self) -> str | None:
+        """Why the inner source cannot be asked here, or None."""
+        return self.inner.obstacle()
+
+    def executes(self) -> list[str]:
+        """What the inner source would run or read."""
+        return disclosed(self.inner)
+
+    async def resolve(self, question: Question) -> Finding:
+        """Ask the inner source, and see whether its fact was shown."""
+        inner = await self.inner.resolve(question)
+        evidence = (*inner.evidence, _on_record(self.params.of, inner))
+        if inner.status != "fact" or inner.value is None:
+            reason = f"the evidence is withheld (what it says is not known: {inner.reason or inner.status})"
+            return Finding("not-determinable", basis="withheld", reason=reason, evidence=evidence)
+        if is_shown(inner.value, question):
+            reason = "the fact stands in what the seat was shown"
+            return Finding("fact", value=inner.value, reason=reason, evidence=evidence)
+        reason = f"the evidence that settles {self.params.of} is withheld"
+        return Finding("not-determinable", basis="withheld", reason=reason, evidence=evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """Somebody says that it cannot be determined, or that it is another's to know; the statement is the evidence."""
+
+    finding: Finding
+    identity: ResolverIdentity
+
+    def obstacle(self) -> None:
+        """None: there is nothing to reach."""
+
+    def executes(self) -> list[str]:
+        """Nothing."""
+        return []
+
+    async def resolve(self, question: Question) -> Finding:
+        """What is stated."""
+        del question
+        return self.finding
+
+
+@dataclass(frozen=True, slots=True)
+class Future:
+    """A fact that is settled only when its time has come.
+
+    What was committed before that is not determinable, for good; asked again afterwards, the finding carries the
+    settled value, so that a marked inference can be scored. What is committed afterwards could have been known: then
+    the finding is the fact itself.
+    """
+
+    params: FutureParams
+    inner: Resolver | None
+    surroundings: Surroundings
+
+    @property
+    def identity(self) -> ResolverIdentity:
+        """When it is due, and what settles it then."""
+        return _identity("future", {"due": format_instant(self.params.due)}, self.inner)
+
+    def obstacle(self) -> str | None:
+        """Why the inner source cannot be asked here once it is due, or None."""
+        due = self.surroundings.clock() >= self.params.due
+        return self.inner.obstacle() if self.inner is not None and due else None
+
+    def executes(self) -> list[str]:
+        """What the inner source would run or read."""
+        return disclosed(self.inner) if self.inner is not None else []
+
+    async def resolve(self, question: Question) -> Finding:
+        """Not determinable; with the settled value once there is one."""
+        due, now = self.params.due, self.surroundings.clock()
+        reason = self.params.reason or f"it is settled on {format_instant(due)}"
+        statement = canonical.encode({"due": format_instant(due), "reason": reason})
+        early = Finding("not-determinable", basis="future", reason=reason, due=due, evidence=(statement,))
+        if now < due or self.inner is None:
+            return early
+        settled = await self.inner.resolve(question)
+        if question.committed is not None and question.committed < due:
+            value = _written(question.outcome, settled)
+            return Finding("not-determinable", value, "future", reason, due, evidence=(statement, *settled.evidence))
+        return settled
+
+
+def withheld(params: Mapping[str, Any], surroundings: Surroundings) -> Withheld:
+    """The resolver of kind ``withheld``. Raises InputError for wrong parameters, of the inner source too."""
+    wanted = WithheldParams.from_dict(params)
+    return Withheld(wanted, surroundings.inner(wanted.source))
+
+
+def attested(params: Mapping[str, Any], surroundings: Surroundings) -> Stated:
+    """The resolver of kind ``attested``. Raises InputError for wrong parameters."""
+    del surroundings
+    wanted = AttestedParams.from_dict(params)
+    said = {name: value for name, value in wanted.to_dict().items() if value is not None}
+    finding = Finding(
+        "not-determinable", basis="attested", reason=f"{wanted.by}: {wanted.reason}", evidence=(canonical.encode(said),)
+    )
+    return Stated(finding, _identity("attested", {"by": wanted.by}, None))
+
+
+def other_lane(params: Mapping[str, Any], surroundings: Surroundings) -> Stated:
+    """The resolver of kind ``other-lane``. Raises InputError for wrong parameters."""
+    del surroundings
+    wanted = OtherLaneParams.from_dict(params)
+    finding = Finding(
+        "not-determinable",
+        basis="other-lane",
+        reason=f"it belongs to {wanted.owner}: {wanted.reason}",
+        evidence=(canonical.encode(wanted.to_dict()),),
+    )
+    return Stated(finding, _identity("other-lane", {"owner": wanted.owner}, None))
+
+
+def future(params: Mapping[str, Any], surroundings: Surroundings) -> Future:
+    """The resolver of kind ``future``. Raises InputError for wrong parameters, of the inner source too."""
+    wanted = FutureParams.from_dict(params)
+    inner = surroundings.inner(wanted.source) if wanted.source is not None else None
+    return Future(wanted, inner, surroundings)
+
+
+def disclosed(resolver: Resolver) -> list[str]:
+    """What ``resolver`` would run or read outside its folder; one line for one that does not say."""
+    if isinstance(resolver, Discloses):
+        return resolver.executes()
+    return [f"asks a resolver of kind {resolver.identity.kind}, which does not say what it does"]
+
+
+def is_shown(value: Raw, question: Question) -> bool:
+    """Whether the fact can be read off what the seat was shown.
+
+    Where the outcome lists the answers to choose from and others of them were shown too, the fact is one of the
+    choices, and showing it gives nothing away.
+    """
+    members = [str(member) for member in (value if isinstance(value, list) else [value])]
+    if isinstance(value, bool) or not question.shown:
+        return False
+    choices = _choices(question.outcome) - set(members)
+    if any(stands_in(choice, question.shown) for choice in choices):
+        return False
+    if isinstance(question.outcome, Set):
+        return stands_in(members, question.shown)
+    return any(stands_in(member, question.shown) for member in members)
+
+
+def _choices(outcome: Outcome | None) -> set[str]:
+    if outcome is None:
+        return set()
+    listed = outcome.values if isinstance(outcome, Categorical | Set) else ()
+    return {*listed, *(option.name for option in outcome.options)}
+
+
+def _written(outcome: Outcome | None, settled: Finding) -> Raw | None:
+    """The settled fact in the outcome's written form; None while there is none."""
+    if settled.status != "fact" or settled.value is None:
+        return None
+    if outcome is None:
+        return settled.value
+    fact = read_fact(outcome, settled.value)
+    return None if isinstance(fact, Unread) else list(fact) if isinstance(fact, tuple) else fact
+
+
+def _on_record(of: str, inner: Finding) -> bytes:
+    said = {"of": of, "status": inner.status, "value": inner.value, "reason": inner.reason}
+    return canonical.encode({name: value for name, value in said.items() if value is not None})
+
+
+def _identity(kind: str, settings: Mapping[str, Any], inner: Resolver | None) -> ResolverIdentity:
+    source = {} if inner is None else {"source": inner.identity.to_dict()}
+    return ResolverIdentity(kind=kind, version="1", settings={**settings, **source})
