@@ -81,7 +81,8 @@ def problems_of_finding(finding: object) -> list[str]:
         problems.append(f"a finding of status {finding.status} carries a value: a failure is never an answer")
     if finding.status == "fact" and not finding.evidence:
         problems.append("a fact without evidence: keep the bytes that it was read from")
-    if not isinstance(finding.evidence, tuple) or not all(isinstance(e, bytes) for e in finding.evidence):
+    evidence: object = finding.evidence
+    if not isinstance(evidence, tuple) or not all(isinstance(item, bytes) for item in evidence):
         problems.append("the evidence is not a tuple of bytes")
     if finding.due is not None and finding.due.tzinfo is None:
         problems.append("due is a time without a zone")
