@@ -13,6 +13,7 @@ import json
 import math
 import os
 import resource
+import sqlite3
 import sys
 import uuid
 from collections.abc import Callable
@@ -48,18 +49,16 @@ class Refused(Exception):
 
 def sqlite(file: str, query: str) -> Cursor:
     """The query, run on a SQLite file that cannot be written; nothing but reading is authorised."""
-    import sqlite3  # one engine is needed, not both
-
     connection = sqlite3.connect(f"file:{quote(file)}?mode=ro", uri=True, isolation_level=None)
     for setting in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "temp_store=MEMORY"):
         connection.execute(f"PRAGMA {setting}")
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 64 << 20)
-    connection.set_authorizer(_authorizer(sqlite3))
+    connection.set_authorizer(_authorizer())
     return connection.execute(query)
 
 
-def _authorizer(sqlite3: Any) -> Callable[..., int]:
+def _authorizer() -> Callable[..., int]:
     """Allows reading, functions but those that load code, and what the schema says of itself.
 
     A virtual table (full text, json_each) declares its columns by an update of the schema that is never written.
