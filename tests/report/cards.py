@@ -11,6 +11,7 @@ from calibrant.grounding.rules import PENDING, UNPARSED, Decision
 from calibrant.grounding.score import AWAITING, UNANSWERED, Outcome, Scoring
 from calibrant.records.scorecard import Scorecard
 from calibrant.records.subject import SubjectIdentity
+from calibrant.runs.boards import load_profile
 from tests.grounding.worlds import challenge
 
 
@@ -63,7 +64,7 @@ def scorecard(
 ) -> Scorecard:
     """The scorecard of these pairs of outcomes, epoch by epoch, and of these single challenges."""
     epochs = len(pairs[0][0]) if pairs else len((single or [[]])[0])
-    scoring = Scoring(epochs)
+    scoring = Scoring(load_profile("default"), epochs)
     for number, halves in enumerate(pairs):
         for half, outcomes in zip(("in", "out"), halves, strict=True):
             name = f"p{number}-{half}"

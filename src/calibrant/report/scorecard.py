@@ -46,14 +46,15 @@ def scorecard_view(scorecard: Scorecard, standing: Standing | None = None, *, re
     """
     board = scorecard.results[0]
     sections = (
+        _run(scorecard, standing),
         _rates(board),
         *_pairs(board),
         *_slices(scorecard, "test_type", "By test type"),
         *_slices(scorecard, "seat", "By seat"),
         *_decisions(board),
         _non_scores(board),
-        _run(scorecard, standing),
         _authority(board),
+        _ledger(scorecard),
         _next(board, shlex.quote(reference or scorecard.run)),
     )
     return View(scorecard.sentence, scorecard.warnings, sections)
@@ -146,15 +147,24 @@ def _run(scorecard: Scorecard, standing: Standing | None) -> Section:
         "Run",
         (
             ("run", scorecard.run),
-            ("standing", f"run {scorecard.start}{of} on this board and subject"),
-            ("state", "complete" if scorecard.complete else "not complete"),
+            ("board", scorecard.board_sha256),
             ("subject", describe_subject(scorecard.subject)),
             ("elicitation", scorecard.elicitation),
             ("epochs", str(scorecard.epochs)),
-            ("board", scorecard.board_sha256),
+            ("standing", f"run {scorecard.start}{of} on this board and subject"),
+            ("state", "complete" if scorecard.complete else "not complete: see below for what is missing"),
+        ),
+    )
+
+
+def _ledger(scorecard: Scorecard) -> Section:
+    return Facts(
+        "Ledger",
+        (
+            ("entries", str(scorecard.ledger_size)),
+            ("root", scorecard.ledger_root),
             ("terms", scorecard.terms_sha256),
             ("results", scorecard.results_sha256),
-            ("ledger", f"{scorecard.ledger_size} entries, root {scorecard.ledger_root}"),
         ),
     )
 
@@ -173,8 +183,8 @@ def describe_subject(subject: SubjectIdentity) -> str:
 def _authority(board: Slice) -> Section:
     rows = []
     for estimate in board.estimates:
-        reasons = "; ".join(estimate.reasons)
-        rows.append((_named(estimate.metric), f"{estimate.authority}: {reasons}" if reasons else estimate.authority))
+        reasons = "; ".join(estimate.reasons) or "nobody has granted it any"
+        rows.append((_named(estimate.metric), f"{estimate.authority}: {reasons}"))
     return Facts("Authority", tuple(rows))
 
 

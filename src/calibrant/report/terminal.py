@@ -29,7 +29,17 @@ def console_for(stream: IO[str]) -> Console:
 
 def show(view: View, stream: IO[str] | None = None) -> None:
     """Write the page to ``stream``, by default the standard output."""
-    console = console_for(stream if stream is not None else sys.stdout)
+    stream = stream if stream is not None else sys.stdout
+    console = console_for(stream)
+    if stream.isatty():
+        _print(view, console)
+        return
+    with console.capture() as page:
+        _print(view, console)
+    stream.write("".join(f"{line.rstrip()}\n" for line in page.get().splitlines()))
+
+
+def _print(view: View, console: Console) -> None:
     if view.sentence:
         console.print(Text(visible(view.sentence), style="bold"))
     for warning in view.warnings:
@@ -38,7 +48,7 @@ def show(view: View, stream: IO[str] | None = None) -> None:
         console.print()
         if section.title:
             console.print(Text(visible(section.title), style="bold"))
-        console.print(Padding(_body(section, console), (0, 0, 0, 2)))
+        console.print(Padding(_body(section, console), (0, 0, 0, 2), expand=False))
 
 
 def _body(section: Section, console: Console) -> Grid:
@@ -47,7 +57,7 @@ def _body(section: Section, console: Console) -> Grid:
     if isinstance(section, Bars):
         return _bars(section, console)
     if isinstance(section, Points):
-        return _grid((("-", point) for point in section.points), first="dim")
+        return _grid((("-", point) for point in section.points), first="dim", gap=1)
     if isinstance(section, Commands):
         return _grid(section.rows, first="cyan")
     return _facts(section)
@@ -57,8 +67,8 @@ def _facts(section: Facts) -> Grid:
     return _grid(section.rows, first="dim")
 
 
-def _grid(rows: Iterable[tuple[str, str]], *, first: str) -> Grid:
-    grid = Grid.grid(padding=(0, 2))
+def _grid(rows: Iterable[tuple[str, str]], *, first: str, gap: int = 2) -> Grid:
+    grid = Grid.grid(padding=(0, gap, 0, 0))
     grid.add_column(style=first, overflow="fold")
     grid.add_column(overflow="fold")
     for name, value in rows:
@@ -78,7 +88,7 @@ def _table(section: Table) -> Grid:
 
 def _bars(section: Bars, console: Console) -> Grid:
     full, empty = ("█", "·") if _takes(console, "█·") else ("#", ".")
-    grid = Grid.grid(padding=(0, 2))
+    grid = Grid.grid(padding=(0, 2, 0, 0))
     for justify in ("left", "left", "right", "right", "left"):
         grid.add_column(justify=justify, overflow="fold")
     for bar in section.bars:
