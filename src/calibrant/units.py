@@ -10,7 +10,7 @@ import calendar
 import re
 import unicodedata
 from datetime import date
-from decimal import Decimal, InvalidOperation, localcontext
+from decimal import Decimal, localcontext
 from typing import Final, NamedTuple
 
 _MOST_DIGITS: Final = 60
@@ -19,6 +19,16 @@ _MOST_DIGITS: Final = 60
 _SCALES: Final[dict[str, dict[str, Decimal]]] = {
     "information": {
         **{name: Decimal(1) for name in ("B", "byte", "bytes")},
+        **{
+            name: Decimal(scale)
+            for scale, names in (
+                ("0.125", "bit bits"),
+                ("125", "kbit kbits"),
+                ("125e3", "Mbit Mbits"),
+                ("125e6", "Gbit Gbits"),
+            )
+            for name in names.split()
+        },
         **{prefix + "B": Decimal(1000) ** power for power, prefix in enumerate(("k", "M", "G", "T", "P"), 1)},
         "KB": Decimal(1000),
         **{prefix + "iB": Decimal(1024) ** power for power, prefix in enumerate(("K", "M", "G", "T", "P"), 1)},
@@ -67,6 +77,8 @@ _SCALES: Final[dict[str, dict[str, Decimal]]] = {
     },
 }
 _UNIT: Final = {name: (dimension, scale) for dimension, table in _SCALES.items() for name, scale in table.items()}
+_FOLDED: Final = {name.lower(): name for name in _UNIT}
+"""Units by their lower-case spelling, for words that no other unit is spelled like."""
 
 _WORDS: Final = {
     word: Decimal(value)
@@ -77,12 +89,29 @@ _WORDS: Final = {
 }
 _MULTIPLES: Final = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 
-_DIGITS = r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d{1,3}(?:[ \u00a0\u202f]\d{3})+|\d+)(?:\.\d+)?|[+-]?\.\d+"
-_NUMBER = re.compile(rf"(?P<number>{_DIGITS})(?P<power>[eE][+-]?\d{{1,3}})?", re.ASCII)
-_WHOLE = re.compile(rf"(?:{_NUMBER.pattern})(?:\s*(?P<multiple>{'|'.join(_MULTIPLES)}))?\s*(?P<unit>.*)", re.ASCII)
-_APART = re.compile(
-    rf"(?<![\w.,])(?:{_NUMBER.pattern})(?:\s*(?:{'|'.join(_MULTIPLES)})\b)?(?![\d])(?![.,]\d)", re.ASCII
+_NUMBER = r"[+-]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
+_WHOLE = re.compile(rf"(?P<number>{_NUMBER})(?:\s*(?P<multiple>{'|'.join(_MULTIPLES)}))?", re.ASCII)
+_TOKEN = re.compile(rf"(?P<number>{_NUMBER})(?P<unit>[^\d\s].*)?", re.ASCII)
+_GROUPED = re.compile(r"(?<![\d.,])(?<!\d )\d{1,3}(?: \d{3})+(?!\d|[ ,]\d)", re.ASCII)
+_BETWEEN_TOKENS = re.compile(
+    r"(?:[\s=()\[\]{}\"'`*~<>|;!?\u00ab\u00bb\u201c\u201d\u2018\u2019\u2248\u2014]|[,:](?!\d)|(?<!\d)[,:])+"
 )
+_NEGATIVE = re.compile(r"\b(?:minus|negative)\s+(?=[\d.])", re.IGNORECASE)
+
+_NUMBERISH: Final = frozenset(
+    "hundred hundreds thousand thousands million millions billion billions trillion trillions dozen dozens half third "
+    "quarter thirty forty fifty sixty seventy eighty ninety minus negative couple pair twice".split()
+)
+"""Words that change a number or stand for one, and are not read: a sentence that holds one is not guessed at."""
+
+_NO_NUMBER = re.compile(
+    r"\b(?:no|any|every|some|each|the|this|that|which|another|either)[\s-]+one\b|"
+    r"\bone\s+(?:of|can|cannot|could|should|would|might|may|must|has)\b",
+    re.IGNORECASE,
+)
+"""``one`` as a word for somebody or something."""
+
+_BARE_PREFIXES: Final = frozenset("kKMGT")
 
 
 class Unread(NamedTuple):
@@ -106,7 +135,7 @@ def convert(value: Decimal, given: str, wanted: str) -> Decimal | Unread:
     if dimension != target:
         return Unread(f"{given!r} measures {dimension}, {wanted!r} measures {target}")
     with localcontext() as context:
-        context.prec = _MOST_DIGITS
+        context.prec = 2 * _MOST_DIGITS
         return plain(value * scale / target_scale)
 
 
@@ -126,7 +155,7 @@ def read_number(text: str) -> Decimal | None:
     if folded.lower() in _WORDS:
         return _WORDS[folded.lower()]
     form = _WHOLE.fullmatch(folded)
-    return None if form is None or form["unit"] else _value(form)
+    return None if form is None else _value(form["number"], form["multiple"])
 
 
 def read_quantity(text: str, unit: str) -> Decimal | Unread:
@@ -134,69 +163,105 @@ def read_quantity(text: str, unit: str) -> Decimal | Unread:
 
     The whole text may be the quantity (``1 KiB``), or a sentence that holds exactly one number (``It has 2 cores.``).
     """
-    folded = _folded(text)
-    whole = _whole_quantity(folded.rstrip(".!").strip(), unit)
-    if whole is not None:
-        return whole
-    found = list(_APART.finditer(folded))
-    if len(found) > 1:
+    tokens = [cut for token in _BETWEEN_TOKENS.split(_folded(text)) if (cut := token.strip("_$€£¥#").rstrip(".,:"))]
+    at = [index for index, token in enumerate(tokens) if _starts_as_number(token)]
+    words = [index for index, token in enumerate(tokens) if token.lower() in _WORDS and token.lower() != "one"]
+    if len(at) > 1 or (at and any(_token_value(tokens[at[0]]) != _WORDS[tokens[i].lower()] for i in words)):
         return Unread("more than one number")
-    if not found:
-        words = [word for word in re.findall(r"[a-z]+", folded.lower()) if word in _WORDS]
-        return _WORDS[words[0]] if len(words) == 1 else Unread("no number" if not words else "more than one number")
-    tail = folded[found[0].start() :]
-    form = _WHOLE.fullmatch(tail.split("\n")[0])
-    value = _value(form) if form is not None else None
-    if form is None or value is None:
-        return Unread("no number that can be read")
-    given = _leading_unit(form["unit"])
+    if not at:
+        return _in_words(text, tokens, unit)
+    form = _TOKEN.fullmatch(tokens[at[0]])
+    if form is None:
+        return Unread(f"{tokens[at[0]]!r}, which can be read in more than one way")
+    return _measured(form, tokens[at[0] + 1 :], tokens[: at[0]], unit)
+
+
+def _starts_as_number(token: str) -> bool:
+    return token.lstrip("+-.")[:1].isdigit()
+
+
+def _token_value(token: str) -> Decimal | None:
+    form = _TOKEN.fullmatch(token)
+    return None if form is None else _value(form["number"])
+
+
+def _measured(form: re.Match[str], behind: list[str], before: list[str], unit: str) -> Decimal | Unread:
+    """The number of ``form`` with the unit that is attached to it or stands behind it, in ``unit``."""
+    multiple = behind[0].lower() if behind and form["unit"] is None and behind[0].lower() in _MULTIPLES else None
+    behind = behind[1:] if multiple else behind
+    if any(token.lower() in _NUMBERISH for token in before + behind):
+        return Unread("a number in words that is not read")
+    value = _value(form["number"], multiple)
+    if value is None:
+        return Unread("a number too long to be meant")
+    if form["unit"] is not None:
+        given = _unit_of(form["unit"], behind)
+        if given is None and not _same_noun(form["unit"], unit):
+            return Unread(f"{form[0]!r}, which can be read in more than one way")
+    else:
+        given = _unit_of(behind[0], behind[1:]) if behind else None
+    if isinstance(given, Unread):
+        return given
     return value if given is None else convert(value, given, unit)
 
 
-def _whole_quantity(folded: str, unit: str) -> Decimal | Unread | None:
-    """The quantity that all of ``folded`` is; None where it is a sentence or no quantity at all."""
-    lead, _, rest = folded.partition(" ")
-    if lead.lower() in _WORDS and (not rest or _same_noun(rest, unit)):
-        return _WORDS[lead.lower()]
-    form = _WHOLE.fullmatch(folded)
-    if form is None:
+def _unit_of(word: str, behind: list[str]) -> str | Unread | None:
+    """The unit that ``word`` is (with ``cent`` behind ``per``), None for another word, or why it cannot be told."""
+    if word.lower() == "per" and behind and behind[0].lower() == "cent":
+        return "%"
+    start = re.match(r"[A-Za-zμ%]+", word)
+    if start is None:
         return None
-    value = _value(form)
-    if value is None:
-        return Unread("a number too long to be meant")
-    given = form["unit"].strip()
-    if not given or _same_noun(given, unit):
-        return value
-    return convert(value, given, unit) if given in _UNIT else None
+    name = start[0] if start[0] in _UNIT else _FOLDED.get(start[0].lower()) if len(start[0]) > 2 else None
+    if name is None:
+        doubtful = start[0] == word and (word in _BARE_PREFIXES or word.lower() in _FOLDED)
+        return Unread(f"the unit {word!r}, which can be read in more than one way") if doubtful else None
+    if start[0] != word or (behind and behind[0].lower() in ("per", "/") and behind[1:2] != ["cent"]):
+        return Unread("a number in a unit made of several")
+    return name
+
+
+def _in_words(text: str, tokens: list[str], unit: str) -> Decimal | Unread:
+    """The quantity in a text without digits."""
+    words = [token.lower() for token in tokens]
+    parts = {part for word in words for part in word.split("-")}
+    at = [index for index, word in enumerate(words) if word in _WORDS]
+    if not at and not parts & _NUMBERISH:
+        return Unread("no number")
+    if parts & _NUMBERISH or len(parts & _WORDS.keys()) > 1 or _NO_NUMBER.search(text):
+        return Unread("a number in words that is not read")
+    if len(at) > 1:
+        return Unread("more than one number")
+    given = _unit_of(tokens[at[0] + 1], tokens[at[0] + 2 :]) if len(tokens) > at[0] + 1 else None
+    if isinstance(given, Unread):
+        return given
+    value = _WORDS[words[at[0]]]
+    return value if given is None else convert(value, given, unit)
 
 
 def _same_noun(given: str, unit: str) -> bool:
     return unit not in _UNIT and given.lower().removesuffix("s") == unit.lower().removesuffix("s")
 
 
-def _leading_unit(rest: str) -> str | None:
-    """The known unit that ``rest`` starts with (``GiB of memory`` → ``GiB``), or None: the number stands alone."""
-    word = re.match(r"(?:[A-Za-zµμ]+|%)", rest.strip())
-    return word[0] if word is not None and word[0] in _UNIT else None
-
-
-def _value(form: re.Match[str]) -> Decimal | None:
-    digits = re.sub(r"[, \u00a0\u202f]", "", form["number"]) + (form["power"] or "")
+def _value(number: str, multiple: str | None = None) -> Decimal | None:
+    """The number that is written, or None where it is longer or larger than anything that is meant."""
+    digits = number.replace(",", "")
     if len(digits) > _MOST_DIGITS:
         return None
-    try:
-        multiple = form["multiple"]
-    except IndexError:
-        multiple = None
-    try:
-        return plain(Decimal(digits) * _MULTIPLES.get(multiple or "", 1))
-    except InvalidOperation:
-        return None
+    value = Decimal(digits) * _MULTIPLES.get(multiple or "", 1)
+    return plain(value) if abs(value.adjusted()) <= _MOST_DIGITS else None
+
+
+_POWERS: Final = {ord(raised): f"^{digit}" for digit, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
+"""Raised digits as powers: folded like other digits, 5² would be 52."""
 
 
 def _folded(text: str) -> str:
-    """``text`` with compatibility forms folded (full-width digits, the minus sign) and outer space dropped."""
-    return unicodedata.normalize("NFKC", text).replace("\u2212", "-").replace("\u2013", "-").strip()
+    """``text`` with compatibility forms folded (full-width digits, the minus sign), digit groups joined."""
+    folded = (
+        unicodedata.normalize("NFKC", text.translate(_POWERS)).replace("\u2212", "-").replace("\u2013", "-").strip()
+    )
+    return _GROUPED.sub(lambda grouped: grouped[0].replace(" ", ""), _NEGATIVE.sub("-", folded))
 
 
 _MONTHS: Final = {
@@ -209,7 +274,8 @@ _MONTHS: Final = {
     for name in names.split()
 }
 _ISO = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?", re.ASCII)
-_DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?\s+([a-z]+)\.?,?\s+(\d{4})", re.ASCII)
+_BEFORE_DAY = re.compile(r"(?:on\s+)?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s+)?(?:the\s+)?", re.ASCII)
+_DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?([a-z]+)\.?,?\s+(\d{4})", re.ASCII)
 _MONTH_FIRST = re.compile(r"([a-z]+)\.?\s+(?:(\d{1,2})(?:st|nd|rd|th)?,?\s+)?(\d{4})", re.ASCII)
 
 
@@ -231,6 +297,7 @@ def read_date(text: str) -> Day | Unread:
     Forms made of numbers and slashes are refused: ``03/04/2024`` is two dates.
     """
     folded = _folded(text).rstrip(".").lower()
+    folded = folded.removeprefix(_BEFORE_DAY.match(folded)[0])  # type: ignore[index]
     try:
         if form := _ISO.fullmatch(folded):
             return _span(form[1], form[2], form[3])
