@@ -13,8 +13,9 @@ import pytest
 
 from calibrant.errors import CalibrantError, CheckFailed, InputError
 from calibrant.ledger.chain import Damage
+from calibrant.ledger.entry import EMPTY_HEAD
 from calibrant.ledger.store import Draft, Ledger
-from tests.ledger.samples import Content, build, content, digest
+from tests.ledger.samples import Content, batches, build, content, digest
 
 PAGE = 4096
 CHUNKS = 6
@@ -125,6 +126,43 @@ def test_every_kind_of_length(tmp_path: Path) -> None:
 def test_bytes_at_the_end_change_nothing(tmp_path: Path) -> None:
     for more in (b"x", bytes(PAGE), sound().data[:PAGE]):
         found(tmp_path / "run.db", sound().data + more)
+
+
+def test_a_log_that_was_left_behind(tmp_path: Path) -> None:
+    """The file and the log of a killed writer: a flip is named, or it cost whole appends at the end and nothing else.
+
+    A log has a checksum a page; SQLite reads it up to the first that fails, as if no more had been written.
+    """
+    chance = random.Random(95)
+    path, log = tmp_path / "run.db", tmp_path / "run.db-wal"
+    with Ledger.create(tmp_path / "live.db") as ledger:
+        for drafts, blobs in batches(3, 12):
+            ledger.append(drafts, blobs)
+        whole = content(ledger, [])
+        parts = {name: (tmp_path / f"live.db{name}").read_bytes() for name in ("", "-wal")}
+    survived = set()
+    for turn in range(120):
+        name = ("", "-wal")[turn % 2]
+        data = flipped(parts[name], chance.randrange(len(parts[name])), chance.randrange(8))
+        log.write_bytes(parts["-wal"] if name == "" else data)
+        path.write_bytes(data if name == "" else parts[""])
+        result = _seen(path)
+        if result is not None:
+            assert result.head in {EMPTY_HEAD, *whole.heads}
+            assert result.entries == whole.entries[: result.head.size]
+            assert result.heads == [head for head in whole.heads if head.size <= result.head.size]
+            survived.add(result.head.size)
+        for file in tmp_path.glob("run.db*"):
+            file.unlink()
+    assert len(survived) > 3
+
+
+def _seen(path: Path) -> Content | None:
+    try:
+        with Ledger.open(path, write=False) as ledger:
+            return None if any(ledger.audit()) else content(ledger, [])
+    except (CheckFailed, InputError):
+        return None
 
 
 class TestWhereItHurts:

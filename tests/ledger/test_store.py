@@ -153,6 +153,26 @@ class TestAppendAndRead:
             assert ledger.has_blob(name)
             assert not any(ledger.has_blob(other) for other in (name.upper(), f" {name}", name[:-1], name[:-2]))
 
+    def test_a_snapshot_stands_still(self, path: Path) -> None:
+        build(path)
+        with Ledger.open(path, write=True) as writer, Ledger.open(path, write=False) as ledger:
+            before = content(ledger, [])
+            with ledger.snapshot(), ledger.snapshot():
+                writer.append([Draft("terms", "later", b"")], [b"later"])
+                assert content(ledger, []) == before
+                assert not ledger.has_blob(digest(b"later"))
+                assert list(ledger.audit()) == []
+            assert ledger.head() == writer.head() != before.head
+            assert ledger.blob(digest(b"later")) == b"later"
+
+    def test_a_snapshot_that_fails_inside_ends(self, path: Path) -> None:
+        build(path)
+        with Ledger.open(path, write=False) as ledger:
+            with pytest.raises(CheckFailed), ledger.snapshot():
+                ledger.blob(digest(b"never"))
+            with Ledger.open(path, write=True) as writer:
+                assert writer.append([Draft("a", "1", b"")]) == ledger.head()
+
     def test_threads_share_a_ledger(self, path: Path) -> None:
         with Ledger.create(path) as ledger:
 
@@ -236,6 +256,8 @@ class TestOpening:
             ledger.append([Draft("a", "1", b"")])
         with pytest.raises(ValueError, match="is closed"):
             ledger.head()
+        with pytest.raises(ValueError, match="is closed"), ledger.snapshot():
+            pass
 
     def test_a_place_that_is_taken(self, path: Path) -> None:
         path.write_bytes(b"mine")

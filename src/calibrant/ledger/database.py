@@ -77,16 +77,11 @@ class Database:
             self._cleanup.callback(engine.dispose)
             self.connection: Connection = engine.connect()
             self._cleanup.callback(self.connection.close)
+            self.driver: sqlite3.Connection = _driver(self.connection)
+            """The driver's own connection: for pragmas, and for one statement that is asked a million times."""
         except BaseException:
             self._cleanup.close()
             raise
-
-    @property
-    def driver(self) -> sqlite3.Connection:
-        """The driver's own connection: for pragmas, and for one statement that is asked a million times."""
-        driver = self.connection.connection.driver_connection
-        assert isinstance(driver, sqlite3.Connection)
-        return driver
 
     def pragma(self, text: str) -> Any:
         """The first value that ``PRAGMA text`` answers with, or None."""
@@ -96,6 +91,12 @@ class Database:
     def close(self) -> None:
         """Close the connection; a second call does nothing."""
         self._cleanup.close()
+
+
+def _driver(connection: Connection) -> sqlite3.Connection:
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, sqlite3.Connection)
+    return driver
 
 
 def _engine(uri: str, *, appends: bool) -> Engine:

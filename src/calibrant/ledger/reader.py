@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import threading
 import time
@@ -57,6 +58,17 @@ class Reader:
         row = self._step(lambda database: database.driver.execute(sql, (value,)).fetchone())
         return row and row[0]
 
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let every step inside see the store as it is now. Inside another snapshot it does nothing."""
+        begun = self._step(_begin)
+        try:
+            yield
+        finally:
+            with self._lock, contextlib.suppress(sqlite3.Error):
+                if begun:
+                    self._database.driver.execute("ROLLBACK")
+
     def close(self) -> None:
         """Close the connection; a second call does nothing."""
         with self._lock:
@@ -74,10 +86,24 @@ class Reader:
                     return read(self._database)
                 except (sqlite3.Error, DBAPIError) as raised:
                     give_up = give_up or time.monotonic() + BUSY_SECONDS
-                    if not is_passing(code_of(raised)) or time.monotonic() > give_up:
+                    passing = is_passing(code_of(raised)) and not self._database.driver.in_transaction
+                    if not passing or time.monotonic() > give_up:
                         raise
                     self._database.close()
                     self._database = open_reader(self._path)
+
+
+def _begin(database: Database) -> bool:
+    """Begin a view of the store as it is now, unless one is open: whether one was begun."""
+    if database.driver.in_transaction:
+        return False
+    database.driver.execute("BEGIN")
+    try:
+        database.driver.execute("SELECT size FROM heads LIMIT 1").fetchall()  # the first read fixes the view
+    except BaseException:
+        database.driver.execute("ROLLBACK")
+        raise
+    return True
 
 
 def _page(database: Database, statement: Select[Any], parameters: dict[str, Any]) -> list[Any]:
