@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -13,7 +14,7 @@ from calibrant._version import __version__
 
 EPILOG: Final = (
     "Exit codes: 0 fine; 1 a check failed; 2 wrong usage or unreadable input; 3 could not be checked; "
-    "5 the machine or the network failed; 70 an error of Calibrant itself; 130 and 143 stopped by Ctrl-C or SIGTERM."
+    "5 the machine, the network or the subject failed; 70 an error of Calibrant itself; 130 and 143 stopped by Ctrl-C or SIGTERM."
 )
 
 app = typer.Typer(
@@ -120,7 +121,7 @@ def check(
 def run(
     what: Annotated[
         str | None,
-        typer.Argument(metavar="[BOARD | --resume RUN]", help="The board; after --resume the run. [default: latest]"),
+        typer.Argument(metavar="BOARD|RUN", help="The board; with --resume the run. [default: latest]"),
     ] = None,
     subject: Annotated[
         str | None,
@@ -150,6 +151,8 @@ def run(
     """
     from calibrant.cli.running import Effort, Terms, resume_run, start_run
 
+    if not math.isfinite(timeout):
+        raise typer.BadParameter("a number of seconds is wanted", param_hint="--timeout")
     effort = Effort(timeout, retries, tuple(allow_command or ()), allow_commands, quiet, json)
     if resume:
         _refuse_with_resume({"--epochs": epochs, "--elicitation": elicitation, "--seed": seed})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +13,8 @@ from calibrant.cli.places import open_named, reference_to, widened
 from calibrant.cli.printing import print_scorecard
 from calibrant.cli.progress import Meter, meter_for
 from calibrant.cli.trouble import Stopped, say
-from calibrant.errors import InputError
+from calibrant.errors import InputError, MachineError
+from calibrant.report.escape import visible
 from calibrant.runs.boards import load_board
 from calibrant.runs.folder import read_origin
 from calibrant.runs.run import Run
@@ -64,7 +66,7 @@ def start_run(path: Path, subject: str, runs: Path | None, terms: Terms, effort:
             elicitation=terms.elicitation,
             seed=terms.seed,
         )
-    return _finish(run, effort)
+    return _finish(run, meter, effort)
 
 
 def resume_run(reference: str, subject: str | None, runs: Path | None, effort: Effort) -> int:
@@ -74,7 +76,7 @@ def resume_run(reference: str, subject: str | None, runs: Path | None, effort: E
     with meter_for(quiet=effort.quiet) as meter, _stoppable(meter):
         meter.started(run)
         run.resume(subject, allow=allow, pace=effort.pace, progress=meter.progress)
-    return _finish(run, effort)
+    return _finish(run, meter, effort)
 
 
 def resolve_run(
@@ -114,6 +116,15 @@ def _stoppable(meter: Meter) -> Iterator[None]:
         raise
 
 
-def _finish(run: Run, effort: Effort) -> int:
-    print_scorecard(run, run.scorecard(), reference_to(run), "json" if effort.as_json else "text")
-    return 0
+def _finish(run: Run, meter: Meter, effort: Effort) -> int:
+    """Show the scorecard. Questions that nobody answered are no success, whatever the rest showed."""
+    scorecard = run.scorecard()
+    print_scorecard(run, scorecard, reference_to(run), "json" if effort.as_json else "text")
+    unanswered = scorecard.results[0].unanswered
+    if not unanswered:
+        return 0
+    failure = meter.last.last_failure if meter.last is not None else None
+    last = f" (last failure: {visible(failure)})" if failure else ""
+    sys.stdout.flush()
+    say(f"calibrant: {unanswered} questions got no answer{last}; {meter.kept()}")
+    return MachineError.exit_code
