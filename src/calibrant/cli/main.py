@@ -14,7 +14,8 @@ from calibrant._version import __version__
 
 EPILOG: Final = (
     "Exit codes: 0 fine; 1 a check failed; 2 wrong usage or unreadable input; 3 could not be checked; "
-    "5 the machine, the network or the subject failed; 70 an error of Calibrant itself; 130 and 143 stopped by Ctrl-C or SIGTERM."
+    "5 the machine, the network or the subject failed; 70 an error of Calibrant itself; 130 and 143 stopped by "
+    "Ctrl-C or SIGTERM."
 )
 
 app = typer.Typer(

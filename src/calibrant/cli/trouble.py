@@ -9,6 +9,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FrameType
 from typing import Final
 
@@ -34,6 +35,9 @@ class Stopped(KeyboardInterrupt):
 def prepare() -> None:
     """Make the process fit for a command: SIGTERM stops it as Ctrl-C does, and any text can be written."""
     signal.signal(signal.SIGTERM, _on_sigterm)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started the command
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
