@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,13 @@ drafts = st.tuples(names, names, st.binary(max_size=8))
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda v: str(v["kind"]))
 def test_known_leaves(vector: dict[str, Any]) -> None:
     assert entry_leaf(vector["kind"], vector["key"], bytes.fromhex(vector["body"])).hex() == vector["leaf"]
+
+
+@pytest.mark.skipif(shutil.which("sha256sum") is None, reason="needs coreutils")
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda v: str(v["kind"]))
+def test_known_leaves_by_another_program(vector: dict[str, Any]) -> None:
+    said = subprocess.run(["sh", "-c", 'printf "$1" | sha256sum', "sh", vector["content"]], capture_output=True)
+    assert said.stdout.split()[0].decode() == vector["leaf"]
 
 
 @given(drafts)

@@ -284,6 +284,17 @@ class TestOtherWriters:
                 Ledger.open(path, write=True, wait=0.2)
             assert 0.2 <= time.monotonic() - begun < 5
 
+    def test_a_lock_that_somebody_removed(self, path: Path) -> None:
+        """Two writers then meet in the database: one of them is told, and nothing is lost or doubled."""
+        with Ledger.create(path) as first:
+            path.with_name("run.db.lock").unlink()
+            with Ledger.open(path, write=True) as second:
+                second.append([draft(0)])
+                with pytest.raises(MachineError, match="another process wrote to it meanwhile"):
+                    first.append([draft(0)])
+                first.append([draft(1)])
+        assert what_is_there(path) == (2, [], 2)
+
     def test_a_failed_opening_lets_go(self, path: Path) -> None:
         path.write_bytes(b"no store")
         for _ in range(2):

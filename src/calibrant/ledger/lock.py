@@ -38,7 +38,9 @@ class WriterLock:
         if self._file is None:
             return
         with contextlib.suppress(OSError):
-            self._path.unlink()
+            if _is_current(self._file, self._path):
+                self._path.unlink()
+            fcntl.flock(self._file, fcntl.LOCK_UN)  # closing alone would leave it to a child that was forked meanwhile
         os.close(self._file)
         self._file = None
 

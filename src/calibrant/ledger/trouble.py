@@ -21,6 +21,7 @@ _MACHINE: Final = {
     sqlite3.SQLITE_BUSY: "another process kept it busy for too long",
     sqlite3.SQLITE_LOCKED: "another process kept it busy for too long",
     sqlite3.SQLITE_PROTOCOL: "another process kept it busy for too long",
+    sqlite3.SQLITE_CONSTRAINT: "another process wrote to it meanwhile",
     sqlite3.SQLITE_NOMEM: "there is not enough memory",
     sqlite3.SQLITE_PERM: "there is no permission",
 }
@@ -68,8 +69,8 @@ def _kept(doing: str) -> str:
 
 def not_a_store(path: Path) -> InputError:
     """The error for a file whose first page is no store's."""
-    size = path.stat().st_size
-    found = "an empty file" if size == 0 else f"a file of {size} bytes that is no store, or whose first page is damaged"
+    empty = path.exists() and path.stat().st_size == 0
+    found = "an empty file" if empty else "a file that is no store, or a store whose first page is damaged"
     return InputError(Problem(found, "a Calibrant store", where=Where(str(path))))
 
 
