@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from calibrant import canonical
 from calibrant.errors import InputError, Problem, Where, one_of, quote
-from calibrant.records.problems import Lines, models_in, no_lines, problems_of
+from calibrant.records.problems import Lines, models_in, no_lines, problems_of, shown
 
 
 class Record(BaseModel):
@@ -74,7 +74,9 @@ class Record(BaseModel):
         """
         value = canonical.decode(data, where=where)
         if not isinstance(value, dict):
-            raise InputError(Problem(quote(value), f"a map (schema {cls.schema_name})", where=where))
+            raise InputError(
+                Problem(shown(value), f"a map, the fields of {cls.schema_name or cls.__name__}", where=where)
+            )
         return cls.from_dict(value, where=where)
 
     @classmethod

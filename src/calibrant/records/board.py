@@ -11,14 +11,14 @@ from calibrant.errors import quote
 from calibrant.records.base import Record
 from calibrant.records.outcome import Outcome
 from calibrant.records.problems import refuse
-from calibrant.records.types import Digest, Id, Many, Name, Prose
+from calibrant.records.types import Digest, Id, Many, Name, Prose, Settings
 
 
 class Source(Record):
     """How something is asked of the world: a ``kind`` that names a resolver, and that resolver's own parameters."""
 
     kind: Id
-    params: Mapping[str, Any] = Field(default_factory=dict)
+    params: Settings = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod

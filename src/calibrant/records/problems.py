@@ -30,6 +30,7 @@ _EXPECTED = {
     "tuple_type": "a list",
     "list_type": "a list",
     "missing": "a value",
+    "invalid-json-value": "a value that JSON has: a map, a list, text, a number, true, false or null",
 }
 _BOUNDS = {
     "greater_than_equal": "{ge} or more",
@@ -128,6 +129,8 @@ def _written_path(loc: tuple[str | int, ...], value: Any) -> tuple[str | int, ..
     path: list[str | int] = []
     for index, step in enumerate(loc):
         last = index == len(loc) - 1
+        if step == "[key]":  # pydantic's name for a key itself
+            break
         if isinstance(value, Mapping) and (step in value or last):
             path.append(step)
             value = value.get(step)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -52,7 +51,7 @@ class Request(Record):
     stop: Many[str] = ()
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     seed: int | None = None
-    json_schema: Mapping[str, Any] | None = None
+    json_schema: Settings | None = None
 
 
 class Usage(Record):

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, PlainSerializer
 
 from calibrant.canonical import normal_name
 from calibrant.errors import InputError, quote
@@ -110,5 +110,5 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 Many = Annotated[tuple[T, ...], Field(strict=False)]
 """A list, kept as a tuple."""
 
-Settings = Mapping[str, Any]
+Settings = Mapping[str, JsonValue]
 """A map of JSON values whose keys somebody else defines."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby, takewhile
 from typing import Any, Final, Literal
@@ -16,13 +16,13 @@ from calibrant.records.board import Challenge, Seat, Source
 from calibrant.records.problems import Lines, no_lines
 from calibrant.records.profile import Profile, TestType
 from calibrant.records.types import Id
-from calibrant.runs.challenges import Challenges, Spool
+from calibrant.runs.challenges import Challenges, Packed, Spool
 
 MOST_PROBLEMS: Final = 50
 """How many problems of one file are listed; the rest is counted."""
 
 _HALVES: Final = (None, "in", "out")
-_UNKNOWN = 0xFFFF
+_UNKNOWN = 2**32 - 1
 _REFUSED, _SOUND, _WAITING = range(3)
 
 
@@ -81,18 +81,18 @@ def withhold(in_half: Challenge, name: str, note: str | None = None) -> Challeng
 class Assembly:
     """A board in the making. Beside the challenges themselves it keeps some thirty bytes of each, however many."""
 
-    def __init__(self, profile: Profile, seats: Sequence[Seat], place: Callable[[int], Where]) -> None:
+    def __init__(self, profile: Profile, seats: Iterable[Seat], place: Callable[[int], Where]) -> None:
         """``place`` gives the place of the challenge of that index, with its field, for a message."""
-        self._profile, self._place = profile, place
-        self._seats = [seat.id for seat in seats]
-        self._types = [test_type.id for test_type in profile.test_types]
-        self._needs = {test_type.id: _needs(test_type) for test_type in profile.test_types}
+        self._place = place
+        self._seats = {seat.id: index for index, seat in enumerate(seats)}
+        self._types = {test_type.id: index for index, test_type in enumerate(profile.test_types)}
+        self._test_types = {test_type.id: (test_type, _needs(test_type)) for test_type in profile.test_types}
         self.findings = Findings()
         self._challenges = Challenges()
         self._ids, self._pairs = array("q"), array("q")
         self._halves = bytearray()
         self._state = bytearray()
-        self._seat_of, self._type_of = array("H"), array("H")
+        self._seat_of, self._type_of = array("I"), array("I")
         self._withheld = array("Q")
         self._waiting = Spool()
 
@@ -107,30 +107,35 @@ class Assembly:
                 self._add_withheld(_read_withheld(fields, where, lines))
             else:
                 written = {"schema": Challenge.schema_name, **fields}
-                self.add_challenge(Challenge.from_dict(written, where=where, lines=lines), lines)
+                self._add_challenge(Challenge.from_dict(written, where=where, lines=lines), lines)
         except InputError as refused:
-            self.add_refused(fields)
-            self.findings.add(*refused.problems)
+            self.add_refused(fields.get("id"), *refused.problems)
 
-    def add_challenge(self, challenge: Challenge, lines: Lines = no_lines) -> None:
-        """Take in the next challenge."""
+    def add_built(self, challenge: Challenge) -> None:
+        """Take in the next challenge, made in Python."""
         where = self._place(len(self))
-        problems = [_inside(problem, where, lines) for problem in self._unfit(challenge)]
+        try:
+            self._add_challenge(challenge, no_lines)
+        except InputError as refused:  # it holds what JSON cannot carry
+            self.add_refused(challenge.id, *(_inside(problem, where) for problem in refused.problems))
+
+    def add_refused(self, name: object, *problems: Problem) -> None:
+        """Take in the problems of a challenge and remember its name, so that others that name it are not blamed."""
         self.findings.add(*problems)
+        self._note(normal_name(name) if isinstance(name, str) else "", None, None, _REFUSED)
+
+    def _add_challenge(self, challenge: Challenge, lines: Lines) -> None:
+        where, packed = self._place(len(self)), Packed.of(challenge)
+        self.findings.add(*(_inside(problem, where, lines) for problem in self._unfit(challenge)))
         self._note(challenge.id, challenge.pair_id, challenge.half, _SOUND)
-        self._seat_of[-1] = _index(self._seats, challenge.seat)
-        self._type_of[-1] = _index(self._types, challenge.test_type)
-        self._challenges.put(len(self) - 1, challenge)
+        self._seat_of[-1] = self._seats.get(challenge.seat, _UNKNOWN)
+        self._type_of[-1] = self._types.get(challenge.test_type, _UNKNOWN)
+        self._challenges.put(len(self) - 1, packed)
 
     def _add_withheld(self, written: Withheld) -> None:
         waiting = written.to_bytes()
         self._withheld.extend((len(self), self._waiting.append(waiting), len(waiting)))
         self._note(written.id, written.pair_id, "out", _WAITING)
-
-    def add_refused(self, fields: Mapping[str, Any]) -> None:
-        """Remember the names of a challenge that was refused, so that others that name it are not blamed for it."""
-        name = fields.get("id")
-        self._note(normal_name(name) if isinstance(name, str) else "", None, None, _REFUSED)
 
     def _note(self, name: str, pair: str | None, half: str | None, state: int) -> None:
         self._ids.append(hash(name))
@@ -190,7 +195,7 @@ class Assembly:
             found = f"{quote(in_half.id)}, which is in the pair {quote(in_half.pair_id)}"
             expected = f"an in-half of the pair {quote(written.pair_id)}"
             raise InputError(Problem(found, expected, "Give both the same `pair_id`.", Where(field="withhold")))
-        self._challenges.put(index, withhold(in_half, written.id, written.note))
+        self._challenges.put(index, Packed.of(withhold(in_half, written.id, written.note)))
         self._seat_of[index], self._type_of[index] = self._seat_of[target], self._type_of[target]
         self._state[index] = _SOUND
 
@@ -259,12 +264,12 @@ class Assembly:
         """What of ``challenge`` does not fit the seats and the profile; fields are relative to the challenge."""
         if challenge.seat not in self._seats:
             yield _unknown("seat", challenge.seat, self._seats)
-        test_type = self._profile.test_type(challenge.test_type)
-        if test_type is None:
+        if challenge.test_type not in self._test_types:
             yield _unknown("test_type", challenge.test_type, self._types)
             return
+        test_type, needs = self._test_types[challenge.test_type]
         label = f"the test type {quote(test_type.id)}"
-        for field in self._needs[test_type.id]:
+        for field in needs:
             if getattr(challenge, field) in (None, ()):
                 yield Problem(f"no `{field}`", f"one: {label} requires it", "Add it.", Where(field=field))
         if test_type.paired == "never" and challenge.half is not None:
@@ -279,9 +284,11 @@ def _needs(test_type: TestType) -> list[str]:
     return list(dict.fromkeys([*test_type.required, *grounding, *paired]))
 
 
-def _unknown(field: str, name: str, known: Sequence[str]) -> Problem:
+def _unknown(field: str, name: str, known: Iterable[str]) -> Problem:
     found = f"the unknown {field.replace('_', ' ')} {quote(name)}"
-    return Problem(found, one_of(known[:12]) + (" …" if known[12:] else ""), nearest(name, known), Where(field=field))
+    names = list(known)
+    expected = one_of(names[:12]) + (f" or {len(names) - 12} others" if names[12:] else "")
+    return Problem(found, expected, nearest(name, names), Where(field=field))
 
 
 def _read_withheld(fields: Mapping[str, Any], where: Where, lines: Lines) -> Withheld:
@@ -304,7 +311,3 @@ def _inside(problem: Problem, where: Where, lines: Lines = no_lines) -> Problem:
 
 def _at(where: Where) -> str:
     return f"in line {where.line}" if where.line is not None else f"at {where.field}"
-
-
-def _index(names: Sequence[str], name: str) -> int:
-    return names.index(name) if name in names else _UNKNOWN

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, Final, Literal
+from typing import Any, BinaryIO, Final, Literal
 
 from calibrant import canonical
 from calibrant.errors import InputError, Problem, Where, quote
@@ -50,8 +50,6 @@ _SHOWN: Final = 10
 
 class Head(Record):
     """A board file without its challenges, as it is written."""
-
-    schema_name: ClassVar[str] = "calibrant.board.v1"
 
     profile: str
     frame: Literal["discovery", "representative"]
@@ -97,7 +95,7 @@ class Board:
         _refuse_seats(head, Where())
         assembly = Assembly(known, head.seats, lambda index: Where(field=f"challenges[{index}]"))
         for challenge in challenges:
-            assembly.add_challenge(challenge)
+            assembly.add_built(challenge)
         return _board(head, known, assembly, Where(), Path(folder))
 
     def digest(self) -> str:
@@ -242,8 +240,7 @@ class _Reader:
     def _add(self, assembly: Assembly, written: Any, lines: Lines) -> None:
         where = self._place(len(assembly))
         if not isinstance(written, dict):
-            assembly.findings.add(Problem(shown(written), "a map, the fields of a challenge", where=where))
-            assembly.add_refused({})
+            assembly.add_refused(None, Problem(shown(written), "a map, the fields of a challenge", where=where))
             return
         if "evidence" in written:
             pieces = self._pieces(written["evidence"], where, lines, assembly.findings)
@@ -251,7 +248,9 @@ class _Reader:
         assembly.add(written, lines)
 
     def _head(self, fields: dict[str, Any], where: Where, lines: Lines) -> tuple[Head, Profile]:
-        refuse_other_schema(fields.get("schema"), Head.schema_name, replace(where, field="schema"))
+        schema, fields = fields.get("schema"), {name: value for name, value in fields.items() if name != "schema"}
+        place = Where(where.file, lines(("schema",)), "schema")
+        refuse_other_schema(schema, BoardHeader.schema_name, place)
         findings = Findings()
         seats = fields.get("seats")
         if isinstance(seats, list):

@@ -10,7 +10,7 @@ import threading
 import weakref
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import IO, Final, overload
+from typing import IO, Final, NamedTuple, overload
 
 from calibrant.canonical import sha256
 from calibrant.errors import MachineError
@@ -61,6 +61,19 @@ class Spool:
                 return bytes(self._recent[at : at + length])
         assert self._file is not None
         return os.pread(self._file.fileno(), length, start)
+
+
+class Packed(NamedTuple):
+    """A challenge in bytes: its identity, and the whole record where that says more."""
+
+    identity: bytes
+    whole: bytes
+
+    @classmethod
+    def of(cls, challenge: Challenge) -> Packed:
+        """The bytes of ``challenge``. Raises InputError where it holds what JSON cannot carry."""
+        shown = challenge.note is not None or any(piece.origin is not None for piece in challenge.evidence)
+        return cls(challenge.identity_bytes(), challenge.to_bytes() if shown else b"")
 
 
 class Challenges(Sequence[Challenge]):
@@ -116,21 +129,14 @@ class Challenges(Sequence[Challenge]):
         fields.pop("schema")
         return Challenge.model_validate(fields)
 
-    def append(self, challenge: Challenge) -> None:
-        """Keep one more challenge: only while a board is put together."""
-        self.reserve()
-        self.put(len(self) - 1, challenge)
-
     def reserve(self) -> None:
-        """Keep a place for a challenge that `put` gives later."""
+        """Keep a place for a challenge that `put` gives later: only while a board is put together."""
         self._starts.append(0)
         self._identities.append(0)
         self._wholes.append(0)
 
-    def put(self, index: int, challenge: Challenge) -> None:
-        """Keep ``challenge`` at a place that `reserve` kept for it."""
-        identity = challenge.identity_bytes()
-        shown = challenge.note is not None or any(piece.origin is not None for piece in challenge.evidence)
-        whole = challenge.to_bytes() if shown else b""
-        self._starts[index] = self._spool.append(bytes.fromhex(sha256(identity)) + identity + whole)
-        self._identities[index], self._wholes[index] = len(identity), len(whole)
+    def put(self, index: int, packed: Packed) -> None:
+        """Keep a challenge at a place that `reserve` kept for it."""
+        digest = bytes.fromhex(sha256(packed.identity))
+        self._starts[index] = self._spool.append(digest + packed.identity + packed.whole)
+        self._identities[index], self._wholes[index] = len(packed.identity), len(packed.whole)
