@@ -6,7 +6,7 @@ import io
 import os
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from calibrant.records.figures import percent
 from calibrant.records.scorecard import Scorecard
@@ -124,6 +124,7 @@ def test_a_board_without_pairs_is_shown_too() -> None:
     assert "single challenges passed" in as_text(view)
 
 
+@settings(max_examples=25)
 @given(scorecards())
 def test_everything_is_counted_once_and_shown_in_every_form(card: Scorecard) -> None:
     view = scorecard_view(card, Standing(4, 6))
@@ -139,6 +140,7 @@ def test_everything_is_counted_once_and_shown_in_every_form(card: Scorecard) -> 
         assert card.ledger_root in text
 
 
+@settings(max_examples=25)
 @given(scorecards())
 def test_no_text_of_a_record_moves_a_terminal_or_becomes_markup(card: Scorecard) -> None:
     view = scorecard_view(card)
