@@ -92,6 +92,7 @@ def problems_of_finding(finding: object) -> list[str]:
 def _recordable(finding: Finding) -> list[str]:
     """Whether the record of a resolution takes what the finding says beside its value."""
     fields = {
+        "schema": Resolution.schema_name,
         "challenge": "resolver-kit",
         "epoch": 1,
         "sealed_sha256": canonical.sha256(b""),

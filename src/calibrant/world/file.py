@@ -7,6 +7,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final
 
@@ -96,11 +97,13 @@ class FileResolver:
         return Finding.fact(value, evidence)
 
 
-def _digest(file: Any) -> str:
+def _digest(file: BufferedReader) -> str:
     digest, left = hashlib.sha256(), MOST_DIGESTED
+    if os.fstat(file.fileno()).st_size > left:
+        raise OSError(None, f"it is larger than {MOST_DIGESTED:,} bytes")
     while part := file.read(1 << 20):
         left -= len(part)
-        if left < 0:
+        if left < 0:  # it grew, or its folder tells no size
             raise OSError(None, f"it is larger than {MOST_DIGESTED:,} bytes")
         digest.update(part)
     return digest.hexdigest()

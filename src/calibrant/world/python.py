@@ -167,5 +167,5 @@ def python(params: Mapping[str, Any], surroundings: Surroundings) -> PythonResol
                 Where(field="of"),
             )
         )
-    canonical.encode(wanted.model_dump(mode="json"))  # refuses arguments that JSON cannot carry
+    canonical.encode({"args": list(wanted.args), "kwargs": dict(wanted.kwargs)})  # refuses what JSON cannot carry
     return PythonResolver(wanted, surroundings)

@@ -1,0 +1,1 @@
+"""Tests of what asks the world: real commands, files and databases, and boards that mean harm."""
