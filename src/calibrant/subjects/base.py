@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from calibrant.records.subject import Failure, Request, Response, SubjectIdentity
+
+Reply: TypeAlias = Response | Failure
+"""What comes back: an answer, or why there is none."""
+
+Options: TypeAlias = Mapping[str, str | int | float | bool]
+"""What a user sets for a subject beside its name: ``{"timeout": 30}``. Text is read as the option's own type."""
 
 
 @runtime_checkable
@@ -40,5 +46,20 @@ class Subject(Protocol):
         ...
 
 
-SubjectFactory: TypeAlias = Callable[[str], Subject]
-"""Makes a subject from what stands behind the colon: ``replay:answers.jsonl`` gives it ``answers.jsonl``."""
+SubjectFactory: TypeAlias = Callable[[str, Options], Subject]
+"""Makes a subject from what stands behind the colon and the user's options: ``replay:answers.jsonl`` gives it
+``answers.jsonl``. Raises InputError for what it cannot make one of."""
+
+
+def question_text(request: Request) -> str:
+    """All that a request asks as one text: the text to be continued, or its messages with blank lines between."""
+    return request.text if request.text is not None else "\n\n".join(message.content for message in request.messages)
+
+
+def warnings_of(subject: Subject) -> tuple[str, ...]:
+    """What a user should know before trusting this subject's numbers, in sentences; a subject may have no such method.
+
+    A subject tells through a method ``warnings() -> Iterable[str]``: a model alias that floats, for example.
+    """
+    told = getattr(subject, "warnings", None)
+    return tuple(told()) if callable(told) else ()
