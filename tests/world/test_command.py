@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +206,11 @@ def test_a_question_that_is_given_up_leaves_no_process(tmp_path: Path) -> None:
 
     asyncio.run(give_up())
     assert gone(int((tmp_path / "self").read_text()))
+
+
+def test_it_runs_in_an_event_loop_of_another_thread(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(run, tmp_path, "echo", "7").result(timeout=20).value == "7"
 
 
 def test_many_at_once_all_answer_and_few_run_at_a_time(tmp_path: Path) -> None:

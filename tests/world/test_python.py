@@ -230,6 +230,26 @@ def test_no_variable_of_this_environment_is_seen(tmp_path: Path, monkeypatch) ->
     assert "sk-secret" not in str(finding)
 
 
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("x = 2**53", "9007199254740992"),
+        ("x = [2**53 - 1, -2**53]", [2**53 - 1, "-9007199254740992"]),
+        ("x = 10**5000", "1" + "0" * 5000),
+        ("x = {'a': 1}", "{'a': 1}"),
+        ("x = b'ab'", "b'ab'"),
+    ],
+)
+def test_whatever_the_value_the_answer_can_be_recorded(tmp_path: Path, installed, text: str, fact: object) -> None:
+    assert look(tmp_path, "attribute", f"{installed(text)}.x").value == fact
+
+
+def test_half_a_character_cannot_be_recorded_and_is_an_error(tmp_path: Path, installed) -> None:
+    finding = look(tmp_path, "attribute", f"{installed('x = chr(0xd800)')}.x")
+    assert finding.status == "error"
+    assert "surrogate" in (finding.reason or "")
+
+
 def test_an_answer_that_is_too_long_is_an_error(tmp_path: Path) -> None:
     assert look(tmp_path, "returns", "operator.mul", args=["ab", 2]).value == "abab"
     huge = look(tmp_path, "returns", "operator.mul", args=["ab", 1_000_000])

@@ -78,6 +78,7 @@ def test_what_is_read(data: bytes, fields: dict[str, Any], fact: object) -> None
         (b'{"a": [[1]]}', {"path": "$.a"}, "a list, which is no fact", False),
         (b'{"a": 5}', {"path": "$.a", "pattern": "5"}, "is for text", False),
         (b'{"a": true}', {"path": "$.a", "read": "number"}, "is no number", False),
+        (b'{"a": "x\\ud800"}', {"path": "$.a"}, "no fact", False),
         (b'{"a": NaN}', {"path": "$.a"}, "NaN", False),
     ],
 )
@@ -147,5 +148,17 @@ def test_what_is_a_fact_and_what_is_none() -> None:
     assert as_raw([1, 2**60]) == [1, str(2**60)]
     assert as_raw(Written("0.10")) == "0.10"
     assert as_raw(True) is True
-    for nothing in (None, {}, {"a": 1}, [[1]], [None], float("nan"), float("inf"), b"x", ["x"] * 10_001):
+    for nothing in (
+        None,
+        {},
+        {"a": 1},
+        [[1]],
+        [None],
+        float("nan"),
+        float("inf"),
+        b"x",
+        ["x"] * 10_001,
+        "a\ud800",
+        ["\udc00"],
+    ):
         assert as_raw(nothing) is None

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from calibrant import canonical
+from calibrant.errors import InputError
 from calibrant.world import process
 from calibrant.world.base import line
 from calibrant.world.command import environment
@@ -48,11 +50,24 @@ async def ask(
     if ran.ended is not None:
         return Silent(f"the question {ran.ended}")
     try:
-        answer = json.loads(ran.out, parse_int=lambda text: int(text) if len(text) <= 16 else text)
-    except ValueError:
+        answer = json.loads(ran.out, parse_int=_exact)
+    except (ValueError, RecursionError):
         answer = None
     if isinstance(answer, dict):
-        return answer
+        return _recordable(answer)
     end = f"signal {-ran.code}" if ran.code is not None and ran.code < 0 else f"exit code {ran.code}"
     said = ran.err.decode("utf-8", "replace").strip().splitlines()
     return Silent(f"its process ended without an answer ({end}{': ' + line(said[-1]) if said else ''})")
+
+
+def _exact(text: str) -> int | str:
+    return int(text) if len(text) < 18 and abs(int(text)) <= canonical.MAX_INTEGER else text
+
+
+def _recordable(answer: Mapping[str, Any]) -> Mapping[str, Any] | Silent:
+    """The answer, where it can be kept as evidence."""
+    try:
+        canonical.encode(answer)
+    except InputError as refused:
+        return Silent(f"the answer cannot be recorded: {line(refused.problems[0].found)}")
+    return answer

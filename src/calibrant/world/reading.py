@@ -24,6 +24,7 @@ WAYS: Final = ("text", "number", "integer", "boolean", "lines", "count", "json")
 _QUICK: Final = 4_096
 _MOST_MEMBERS: Final = 10_000
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _BOOLEAN: Final[Mapping[str, bool]] = {
     **dict.fromkeys(("true", "yes", "on", "1", "y"), True),
     **dict.fromkeys(("false", "no", "off", "0", "n"), False),
@@ -211,7 +212,7 @@ def _number(raw: Raw | None, *, whole: bool) -> str:
 
 
 def as_raw(value: Any) -> Raw | None:
-    """``value`` as a fact: a scalar, or a list of scalars; None for what is neither (null, a map, NaN, a deep list).
+    """``value`` as a fact: a scalar or a list of scalars; None for what is neither (null, a map, NaN, half a letter).
 
     An integer beyond 2^53 and a fraction whose document wrote it (`jsonpath.Written`) become text, which is exact.
     """
@@ -219,7 +220,9 @@ def as_raw(value: Any) -> Raw | None:
         members = [as_raw(member) for member in value[: _MOST_MEMBERS + 1]]
         flat = len(members) <= _MOST_MEMBERS and all(m is not None and not isinstance(m, list) for m in members)
         return members if flat else None
-    if isinstance(value, bool | str):
+    if isinstance(value, str):
+        return value if value.isascii() or not _SURROGATE.search(value) else None
+    if isinstance(value, bool):
         return value
     if isinstance(value, int):
         return value if abs(value) <= MAX_INTEGER else str(value)

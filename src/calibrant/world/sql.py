@@ -78,7 +78,7 @@ class SqlResolver:
         answer = await probes.ask("probe_sql", request, self.surroundings.folder, self.params.timeout)
         if isinstance(answer, probes.Silent):
             return Finding.failed(answer.reason)
-        evidence = canonical.encode({"asked": {**asked, "file": self.params.file}, "answer": _exact(answer)})
+        evidence = canonical.encode({"asked": {**asked, "file": self.params.file}, "answer": answer})
         if "error" in answer:
             return Finding.failed(line(answer["error"]), evidence)
         raw = as_raw(answer.get("value"))
@@ -110,11 +110,6 @@ class _Engine:
 @cache
 def _version(engine: str) -> str:
     return sqlite3.sqlite_version if engine == "sqlite" else importlib.metadata.version("duckdb")
-
-
-def _exact(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer with integers beyond 2^53 as text."""
-    return {name: as_raw(value) if name == "value" else value for name, value in answer.items()}
 
 
 def sql(params: Mapping[str, Any], surroundings: Surroundings) -> SqlResolver:
