@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Final
 
+import orjson
 import rfc8785
 
 from calibrant.errors import InputError, Problem, Where, field_name, quote
@@ -28,16 +29,12 @@ _LONGEST_WHOLE_DOUBLE = len("-100000000000000000000")  # from 1e21 on, RFC 8785 
 
 _ALWAYS_PLAIN: Final = frozenset({str, bool, type(None)})
 
-_fast = json.JSONEncoder(
-    sort_keys=True, ensure_ascii=False, check_circular=False, separators=(",", ":"), allow_nan=False
-).encode
-
 
 def encode(value: Any) -> bytes:
     """The RFC 8785 bytes of ``value``: maps, lists, text, numbers, booleans and None, of exactly those types.
 
-    rfc8785 is the authority. The C encoder of the standard library gives the same bytes four times as fast where all
-    keys are ASCII and all floats are of ordinary size; a property test holds the two together.
+    rfc8785 is the authority. Where all keys are ASCII and all floats of ordinary size, orjson gives the same bytes some
+    fifty times as fast; a property test holds the two together.
 
     Raises:
         InputError: for a value that JSON cannot carry exactly, naming where in the value it stands.
@@ -62,8 +59,8 @@ def _encoded(value: Any) -> bytes:
     unusual: list[Any] = []
     plain = _plain(value, 0, unusual)
     try:
-        return rfc8785.dumps(plain) if unusual else _fast(plain).encode("utf-8")
-    except (rfc8785.CanonicalizationError, UnicodeEncodeError):  # all else was refused before
+        return rfc8785.dumps(plain) if unusual else orjson.dumps(plain, option=orjson.OPT_SORT_KEYS)
+    except (rfc8785.CanonicalizationError, orjson.JSONEncodeError, UnicodeEncodeError):  # all else was refused before
         raise _refusal("a lone surrogate (half of a character)", "whole Unicode text") from None
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, ClassVar, Self
 
+import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from calibrant import canonical
@@ -87,9 +87,8 @@ class Record(BaseModel):
             InputError: where the bytes are no such record after all.
         """
         try:
-            fields = json.loads(data)
-            return cls.from_dict(fields)
-        except (ValueError, AttributeError, TypeError, RecursionError) as broken:
+            return cls.from_dict(orjson.loads(data))
+        except (ValueError, TypeError) as broken:
             raise InputError(Problem(f"stored bytes that are no {cls.schema_name}", "a whole record")) from broken
 
     def _repr_html_(self) -> str:

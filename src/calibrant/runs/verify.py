@@ -227,7 +227,7 @@ class _Verifier:
     # 3. captures
 
     def _check_capture(self, entry: Entry, step: Step) -> None:
-        capture = Capture.from_bytes(entry.body)
+        capture = Capture.from_stored(entry.body)
         if capture.source_sha256 != entry.key:
             step.fail(f"entry {entry.seq} is filed under {quote(entry.key)}, not under its source")
         if self._answered.count(1):
@@ -237,7 +237,7 @@ class _Verifier:
     # 4. commitments and 5. expectations
 
     def _check_commitment(self, entry: Entry, step: Step) -> None:
-        commitment = Commitment.from_bytes(entry.body)
+        commitment = Commitment.from_stored(entry.body)
         task = self._task(entry, commitment.challenge, commitment.epoch)
         challenge = self._source.challenge(task.number)
         if self._answered[task]:
@@ -257,14 +257,14 @@ class _Verifier:
     def _check_expectation(self, entry: Entry, task: Task, response: bytes, opened: bytes) -> None:
         step = self._steps["expectations"]
         step.checked += 1
-        challenge, sealed = self._source.challenge(task.number), Sealed.from_bytes(opened)
-        read = read_expectation(self._source, challenge, Response.from_bytes(response))
+        challenge, sealed = self._source.challenge(task.number), Sealed.from_stored(opened)
+        read = read_expectation(self._source, challenge, Response.from_stored(response))
         same = sealed.unparsed == read.reason if isinstance(read, Unparsed) else sealed.expectation == read
         if not same:
             step.fail(f"entry {entry.seq}: what was sealed for {challenge.id} is not what its response says")
 
     def _check_unanswered(self, entry: Entry, step: Step) -> None:
-        note = Unanswered.from_bytes(entry.body)
+        note = Unanswered.from_stored(entry.body)
         task = self._task(entry, note.challenge, note.epoch)
         if self._answered[task]:
             step.fail(f"entry {entry.seq}: {note.challenge} was asked again although it was answered")
@@ -272,7 +272,7 @@ class _Verifier:
     # 6. order and 7. resolutions
 
     def _check_resolution(self, entry: Entry, step: Step) -> None:
-        resolution = Resolution.from_bytes(entry.body)
+        resolution = Resolution.from_stored(entry.body)
         task = self._task(entry, resolution.challenge, resolution.epoch)
         challenge = self._source.challenge(task.number)
         self._check_order(entry, task)
@@ -305,7 +305,7 @@ class _Verifier:
     # 8. labels
 
     def _check_label(self, entry: Entry, step: Step) -> None:
-        label = Label.from_bytes(entry.body)
+        label = Label.from_stored(entry.body)
         task = self._task(entry, label.challenge, label.epoch)
         if not self._answered[task]:
             step.fail(f"entry {entry.seq} labels a response that is not there")
@@ -339,7 +339,7 @@ class _Verifier:
         with Ledger.open(path, write=False) as register:
             for damage in register.audit():
                 step.fail(str(damage))
-            starts = [Start.from_bytes(entry.body) for entry in register.entries() if entry.key == terms.run]
+            starts = [Start.from_stored(entry.body) for entry in register.entries() if entry.key == terms.run]
         step.checked = 1
         same = [s for s in starts if (s.board_sha256, s.subject_sha256) == (terms.board_sha256, terms.subject.digest())]
         if not same:
