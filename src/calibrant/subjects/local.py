@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import queue
 import threading
 import time
-from collections.abc import Iterable
 from typing import Annotated, Any, Final
 
 from pydantic import Field
@@ -18,6 +16,7 @@ from calibrant.subjects.base import Options, Reply
 from calibrant.subjects.command import processors
 from calibrant.subjects.engine import CONTEXT, Continued, Engine, Refused
 from calibrant.subjects.options import read_options
+from calibrant.subjects.probability import probability_of
 from calibrant.subjects.replies import failed, settle
 from calibrant.subjects.threads import in_thread
 from calibrant.subjects.weights import model_name_and_digest, model_path, ready_model, require_extra
@@ -163,17 +162,3 @@ def transcript(request: Request) -> str:
     names = {"system": "System", "user": "User", "assistant": "Assistant"}
     turns = [f"{names[message.role]}: {message.content}" for message in request.messages]
     return "\n\n".join([*turns, "Assistant:"])
-
-
-def probability_of(text: str, tokens: Iterable[tuple[bytes, float]]) -> float | None:
-    """The product of the probabilities of the tokens that make up ``text``; None where they do not make it up."""
-    wanted = len(text.encode("utf-8"))
-    covered, total = b"", 0.0
-    for token, logarithm in tokens:
-        if len(covered) >= wanted:
-            break
-        covered += token
-        total += logarithm
-    if not text or not covered.startswith(text.encode("utf-8")) or math.isnan(total):
-        return None
-    return round(min(1.0, math.exp(total)), 12)

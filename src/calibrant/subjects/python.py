@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -141,7 +141,8 @@ def _find(path: str) -> Callable[..., Any]:
         found = getattr(found, name)
     if not callable(found):
         raise InputError(Problem(f"{quote(path)}, which is a {type(found).__name__}", "a function"))
-    return cast("Callable[..., Any]", found)
+    function: Callable[..., Any] = found
+    return function
 
 
 def _import(parts: list[str]) -> tuple[Any, list[str]]:
@@ -190,7 +191,8 @@ def _takes_text(function: Callable[..., Any]) -> bool:
 def _bare(function: Callable[..., Any]) -> Callable[..., Any]:
     while isinstance(function, functools.partial):
         function = function.func
-    return inspect.unwrap(function)
+    unwrapped: Callable[..., Any] = inspect.unwrap(function)
+    return unwrapped
 
 
 def _name(function: Callable[..., Any]) -> str:
