@@ -29,7 +29,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-BoardPath = Annotated[Path, typer.Argument(metavar="BOARD", help="The board: a .yaml, .json or .jsonl file.")]
+BoardPath = Annotated[
+    Path, typer.Argument(metavar="BOARD", help="The board: a .yaml, .json or .jsonl file.", readable=False)
+]
 RunName = Annotated[
     str, typer.Argument(metavar="RUN", help="A run: its id, the start or end of one, its folder, or `latest`.")
 ]

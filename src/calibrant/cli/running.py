@@ -13,7 +13,7 @@ from calibrant.cli.places import open_named, reference_to, widened
 from calibrant.cli.printing import print_scorecard
 from calibrant.cli.progress import Meter, meter_for
 from calibrant.cli.trouble import Stopped, say
-from calibrant.errors import InputError, MachineError
+from calibrant.errors import MachineError, RunLocked
 from calibrant.report.escape import visible
 from calibrant.runs.boards import load_board
 from calibrant.runs.folder import read_origin
@@ -103,16 +103,14 @@ def _allow(run: Run, commands: Sequence[str], *, every: bool) -> Allow | None:
 
 @contextmanager
 def _stoppable(meter: Meter) -> Iterator[None]:
-    """Say how to go on where the run is stopped or the machine fails."""
+    """Say how to go on where the run is stopped, or the machine or the subject fails under way."""
     try:
         yield
     except KeyboardInterrupt:
         raise Stopped(f"stopped; {meter.kept()}") from None
-    except InputError:
-        raise
-    except Exception:
-        if meter.run is not None:
-            say(meter.kept())
+    except MachineError as failed:
+        if meter.run is not None and not isinstance(failed, RunLocked):
+            failed.add_note(meter.kept())
         raise
 
 

@@ -84,7 +84,7 @@ def _explain(raised: Exception) -> int:
         traceback.print_exception(raised, file=sys.stderr)
     foreseen = [inner for inner in _inside(raised) if isinstance(inner, CalibrantError)]
     if foreseen:
-        say(f"calibrant: {_message(foreseen[0])}")
+        say("\n".join([f"calibrant: {_message(foreseen[0])}", *getattr(foreseen[0], "__notes__", ())]))
         return foreseen[0].exit_code
     if isinstance(raised, MemoryError) or getattr(raised, "errno", None) in _OF_THE_MACHINE:
         say(f"calibrant: the machine failed: {quote(str(raised) or 'not enough memory')}.")
