@@ -50,6 +50,7 @@ class Software(Record):
 class Terms(Record):
     """The terms of a run. The first entry of its ledger; whatever moves afterwards is seen against them.
 
+    ``captures`` are the digests of the sources whose evidence is taken before anybody is asked.
     ``start`` is the number of this start among all starts on this board and subject in the project's register.
     """
 
@@ -63,6 +64,7 @@ class Terms(Record):
     epochs: Annotated[int, Field(ge=1)]
     seed: int
     policies_sha256: Many[Digest] = ()
+    captures: Many[Digest] = ()
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95
     software: Software
     start: Annotated[int, Field(ge=1)]

@@ -32,7 +32,7 @@ from calibrant.runs.plan import Task
 from calibrant.runs.project import find_project
 from calibrant.runs.scoring import Decisions, refuse_label, score
 from calibrant.runs.session import Clockwork, Pace, Progress, Session, stamp
-from calibrant.runs.source import RunSource, seal_terms
+from calibrant.runs.source import RunSource, capture_sources, seal_terms
 from calibrant.runs.verify import Verification, scorecard_bytes, verify
 from calibrant.subjects.base import Subject
 from calibrant.subjects.registry import open_subject
@@ -269,11 +269,12 @@ async def run_async(
     opened = as_subject(subject)
     try:
         template = find_template(elicitation if elicitation is not None else opened.elicitation)
-        terms = _terms(board, opened.identity, template.digest(), epochs, seed, level, runs_folder, clock)
+        captures = capture_sources(board)
+        terms = _terms(board, opened.identity, template.digest(), captures, epochs, seed, level, runs_folder, clock)
         folder = runs_folder / terms.run
         with _new_ledger(folder) as ledger:
             _write_origin(folder, board, subject)
-            seal_terms(ledger, terms, board, template)
+            seal_terms(ledger, terms, board, template, captures.values())
             current = Run(folder)
             started(current)
             source = RunSource(ledger)
@@ -321,6 +322,7 @@ def _terms(
     board: Board,
     identity: SubjectIdentity,
     elicitation: str,
+    captures: Iterable[str],
     epochs: int,
     seed: int,
     level: float,
@@ -346,6 +348,7 @@ def _terms(
         epochs=epochs,
         seed=seed,
         level=level,
+        captures=tuple(captures),
         software=Software(calibrant=__version__, python=platform.python_version(), platform=platform.system()),
         start=earlier + 1,
         at=now,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final, TypeVar
 
@@ -27,23 +27,28 @@ _MOST_BLOCKS = 8
 R = TypeVar("R", bound=Record)
 
 
-def seal_terms(ledger: Ledger, terms: Terms, board: Board, elicitation: Elicitation) -> None:
+def capture_sources(board: Board) -> dict[str, Source]:
+    """Every distinct source that evidence of the board's seats and challenges is captured from, by its digest."""
+    holders = chain((seat.evidence for seat in board.header.seats), (c.evidence for c in board.challenges))
+    captured = (item.capture for item in chain.from_iterable(holders))
+    return {source.digest(): source for source in captured if source is not None}
+
+
+def seal_terms(
+    ledger: Ledger, terms: Terms, board: Board, elicitation: Elicitation, captures: Iterable[Source]
+) -> None:
     """Make the terms the first entry of an empty ledger, with everything that their digests name.
 
     The challenges go in first, block by block; the terms are the first *entry*, written when all that they name is
     there, so that a ledger with terms is a ledger that can be resumed.
     """
     listed = bytearray()
-    block: list[bytes] = []
-    for challenge in board.challenges:
-        data = challenge.identity_bytes()
-        listed += bytes.fromhex(canonical.sha256(data))
-        block.append(data)
-        if len(block) == BLOCK:
-            ledger.append([], block)
-            block = []
-    sources = [record.identity_bytes() for record in (board.header, board.profile, elicitation)]
-    ledger.append([Draft("terms", terms.run, terms.to_bytes())], [*block, bytes(listed), *sources])
+    for start in range(0, len(board.challenges), BLOCK):
+        block = [challenge.identity_bytes() for challenge in board.challenges[start : start + BLOCK]]
+        listed += b"".join(bytes.fromhex(canonical.sha256(data)) for data in block)
+        ledger.append([], block)
+    named = [record.identity_bytes() for record in (board.header, board.profile, elicitation, *captures)]
+    ledger.append([Draft("terms", terms.run, terms.to_bytes())], [bytes(listed), *named])
 
 
 class RunSource:
@@ -128,11 +133,8 @@ class RunSource:
         return self._captured
 
     def wanted_captures(self) -> dict[str, Source]:
-        """Every distinct source that evidence of the seats and the challenges is captured from, by its digest."""
-        held = chain.from_iterable(
-            chain((seat.evidence for seat in self.header.seats), (c.evidence for c in self.challenges()))
-        )
-        return {item.capture.digest(): item.capture for item in held if item.capture is not None}
+        """The sources whose evidence the terms want captured, by their digest."""
+        return {digest: self._record(Source, digest) for digest in self.terms.captures}
 
     def forget_captures(self) -> None:
         """Read the captures anew when they are next wanted."""

@@ -186,6 +186,7 @@ class _Verifier:
             step.checked += 1
             if record.digest() != digest:
                 step.fail(f"{record.schema_name} {digest} reads back as {record.digest()}")
+        source.wanted_captures()
         for number, challenge in enumerate(source.challenges()):
             step.checked += 1
             if challenge.digest() != source.digest(number):
@@ -198,6 +199,7 @@ class _Verifier:
         self._sealed_at = array("q", bytes(8 * tasks))
         self._settled = self._source.marks()
         self._answered = self._source.marks()
+        self._captures_due = set(self._source.terms.captures)
 
     def _check_entry(self, entry: Entry) -> None:
         checks: Mapping[str, tuple[str, Callable[[Entry, Step], None]]] = {
@@ -230,7 +232,10 @@ class _Verifier:
         capture = Capture.from_stored(entry.body)
         if capture.source_sha256 != entry.key:
             step.fail(f"entry {entry.seq} is filed under {quote(entry.key)}, not under its source")
-        if self._answered.count(1):
+        if entry.key not in self._captures_due:
+            step.fail(f"entry {entry.seq} captures what the terms do not name, or captures it again")
+        self._captures_due.discard(entry.key)
+        if self._steps["expectations"].checked:
             step.fail(f"entry {entry.seq} captures evidence after questions were asked")
         self._ledger.blob(capture.body_sha256)
 
@@ -240,6 +245,9 @@ class _Verifier:
         commitment = Commitment.from_stored(entry.body)
         task = self._task(entry, commitment.challenge, commitment.epoch)
         challenge = self._source.challenge(task.number)
+        if self._captures_due:
+            self._steps["captures"].fail(f"entry {entry.seq} was asked before all evidence was captured")
+            self._captures_due.clear()
         if self._answered[task]:
             step.fail(f"entry {entry.seq} seals {challenge.id} (epoch {task.epoch}) a second time")
         self._answered[task] = 1
