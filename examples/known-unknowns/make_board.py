@@ -310,14 +310,14 @@ def make(data: bytes, folder: Path, pairs: int, seed: int) -> list[Path]:
     return write_board(folder, drawn, told)
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """The command: 0 where the board was made, 2 where it could not be."""
     parser = argparse.ArgumentParser(description="Makes a board of paired questions from SelfAware.")
     parser.add_argument("--data", type=Path, help="the folder that holds SelfAware.json (or selfaware/SelfAware.json)")
     parser.add_argument("--out", type=Path, default=HERE / "boards", help="the folder that the board is written to")
     parser.add_argument("--pairs", type=int, default=250)
     parser.add_argument("--seed", type=int, default=7)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     folder = given.data or Path(os.environ.get("CALIBRANT_DATA", "."))
     places = [folder / "SelfAware.json", folder / "selfaware" / "SelfAware.json"]
     found = next((place for place in places if place.is_file()), None)

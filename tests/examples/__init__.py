@@ -1,0 +1,1 @@
+"""The examples do what their pages say, on the machine that the tests run on."""
