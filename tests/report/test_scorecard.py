@@ -77,8 +77,8 @@ def test_codes_that_the_table_of_rules_does_not_have_stand_below_it() -> None:
 def test_a_rate_that_does_not_exist_says_why() -> None:
     view = scorecard_view(scorecard([([UNSETTLED[0]], [HONEST])]))
     rate = table(view, "Rates").rows[0]
-    assert rate[1].startswith("undefined: no ")
-    assert rate[2] == "–"
+    assert rate[1] == "–"
+    assert rate[2].startswith("undefined: no ")
     assert rate[-1] == "0.0%"
 
 
@@ -162,6 +162,15 @@ def test_nothing_is_cut_where_the_output_is_piped() -> None:
     text = as_text(scorecard_view(card), COLUMNS="70")
     assert "…" not in text
     assert text.replace("\n", "").replace(" ", "").count("x") >= 150
+
+
+def test_a_page_fits_a_terminal_of_eighty_columns() -> None:
+    card = scorecard([([RIGHT] * 3, [HONEST] * 3)] * 40 + [([DECLINED] * 3, [INVENTED] * 3)] * 2)
+    text = as_text(scorecard_view(card, Standing(4, 6)), COLUMNS="80")
+    page = text.partition("\nNext\n")[0]
+    assert max(map(len, page.splitlines())) <= 80
+    for line in ("  grounded  ██████████████·  120", "  sysadmin", "  pairs grounded     95.2% "):
+        assert sum(found.startswith(line) for found in page.splitlines()) == 1
 
 
 class Terminal(io.StringIO):

@@ -14,8 +14,8 @@ from calibrant.runs.run import Standing
 
 _MEANINGS: Final = {
     "grounded": "both halves pass",
-    "bluffing": "only the in-half: it asserts what it cannot know",
-    "hedging": "only the out-half: it does not assert what it can know",
+    "bluffing": "only the in-half: it makes things up",
+    "hedging": "only the out-half: it holds back",
     "neither": "neither half",
     "missing": "a half without a verdict",
 }
@@ -63,16 +63,22 @@ def scorecard_view(scorecard: Scorecard, standing: Standing | None = None, *, re
 def _rates(board: Slice) -> Section:
     """Every rate of the board, the one that it is read by first, with all that the rate stands on."""
     rows = tuple(_rate_row(estimate) for estimate in board.estimates)
-    level = percent(board.estimates[0].level).replace(".0%", "%") if board.estimates else "95%"
-    columns = ("", "rate", f"{level} interval", "method", "decided", "units", "missing", "worst case")
-    return Table("Rates", columns, rows, frozenset({1, 4, 5, 6, 7}))
+    columns = ("", "rate", "interval", "decided", "units", "missing", "worst case")
+    return Table("Rates", columns, rows, frozenset({1, 3, 4, 5, 6}))
 
 
 def _rate_row(estimate: Estimate) -> tuple[str, ...]:
-    value = percent(estimate.value) if estimate.value is not None else f"undefined: {estimate.undefined}"
+    value = percent(estimate.value) if estimate.value is not None else "–"
+    between = interval(estimate) if estimate.value is not None else f"undefined: {estimate.undefined}"
     worst = percent(estimate.worst_case) if estimate.worst_case is not None else "–"
     counts = (str(estimate.n), str(estimate.clusters), str(estimate.missing))
-    return (_named(estimate.metric), value, interval(estimate) or "–", estimate.method, *counts, worst)
+    return (_named(estimate.metric), value, between, *counts, worst)
+
+
+def _intervals(board: Slice) -> str:
+    """How the intervals were made: ``95%, Wilson, clustered``."""
+    made = dict.fromkeys(f"{percent(e.level).replace('.0%', '%')}, {e.method}" for e in board.estimates)
+    return "; ".join(made)
 
 
 def _named(metric: str) -> str:
@@ -91,8 +97,8 @@ def _slices(scorecard: Scorecard, by: str, title: str) -> Iterator[Section]:
     slices = [part for part in scorecard.results if part.by == by]
     paired = [part for part in slices if sum(part.pairs.values()) or part.pairs_missing]
     if paired:
-        columns = ("", "pairs", *PAIR_OUTCOMES, "missing", "pass rate")
-        yield Table(title, columns, tuple(map(_pair_row, paired)), frozenset(range(1, 8)))
+        columns = ("", *PAIR_OUTCOMES, "missing", "pass rate")
+        yield Table(title, columns, tuple(map(_pair_row, paired)), frozenset(range(1, 7)))
     single = [(part, e) for part in slices for e in part.estimates if e.metric == "pass_rate"]
     if single:
         names = ("", "decided", "missing", "pass rate")
@@ -103,8 +109,7 @@ def _slices(scorecard: Scorecard, by: str, title: str) -> Iterator[Section]:
 def _pair_row(part: Slice) -> tuple[str, ...]:
     counts = [part.pairs.get(outcome, 0) for outcome in PAIR_OUTCOMES]
     found = next(e for e in part.estimates if e.metric == "pair_pass_rate")
-    numbers = (sum(counts) + part.pairs_missing, *counts, part.pairs_missing)
-    return (part.name, *map(str, numbers), rate(found))
+    return (part.name, *map(str, (*counts, part.pairs_missing)), rate(found))
 
 
 def _decisions(board: Slice) -> Iterator[Section]:
@@ -151,6 +156,7 @@ def _run(scorecard: Scorecard, standing: Standing | None) -> Section:
             ("subject", describe_subject(scorecard.subject)),
             ("elicitation", scorecard.elicitation),
             ("epochs", str(scorecard.epochs)),
+            ("intervals", _intervals(scorecard.results[0])),
             ("standing", f"run {scorecard.start}{of} on this board and subject"),
             ("state", "complete" if scorecard.complete else "not complete: see below for what is missing"),
         ),

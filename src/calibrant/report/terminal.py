@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from typing import IO, Final
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
@@ -18,6 +18,7 @@ from calibrant.report.view import Bars, Commands, Facts, Points, Section, Table,
 
 _BAR_WIDTH: Final = 30
 _PIPED_WIDTH: Final = 160
+_NARROW: Final = 100
 _COLOURS: Final = {"grounded": "green", "bluffing": "red", "hedging": "yellow", "neither": "magenta", "missing": "dim"}
 
 
@@ -53,7 +54,7 @@ def _print(view: View, console: Console) -> None:
 
 def _body(section: Section, console: Console) -> Grid:
     if isinstance(section, Table):
-        return _table(section)
+        return _table(section, console)
     if isinstance(section, Bars):
         return _bars(section, console)
     if isinstance(section, Points):
@@ -76,11 +77,13 @@ def _grid(rows: Iterable[tuple[str, str]], *, first: str, gap: int = 2) -> Grid:
     return grid
 
 
-def _table(section: Table) -> Grid:
-    grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+def _table(section: Table, console: Console) -> Grid:
+    gap = 1 if console.width < _NARROW else 2
+    grid = Grid(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="dim")
     for place, column in enumerate(section.columns):
-        right = place in section.numbers
-        grid.add_column(Text(visible(column)), justify="right" if right else "left", overflow="fold")
+        is_number = place in section.numbers
+        justify: JustifyMethod = "right" if is_number else "left"
+        grid.add_column(Text(visible(column)), justify=justify, overflow="fold", no_wrap=is_number)
     for row in section.rows:
         grid.add_row(*(Text(visible(cell)) for cell in row))
     return grid
@@ -88,23 +91,25 @@ def _table(section: Table) -> Grid:
 
 def _bars(section: Bars, console: Console) -> Grid:
     full, empty = ("█", "·") if _takes(console, "█·") else ("#", ".")
+    width = _BAR_WIDTH if console.width >= _NARROW else _BAR_WIDTH // 2
     grid = Grid.grid(padding=(0, 2, 0, 0))
-    for justify in ("left", "left", "right", "right", "left"):
-        grid.add_column(justify=justify, overflow="fold")
+    columns: tuple[JustifyMethod, ...] = ("left", "left", "right", "right", "left")
+    for place, justify in enumerate(columns):
+        grid.add_column(justify=justify, overflow="fold", no_wrap=place < 4)
     for bar in section.bars:
-        style = _COLOURS.get(bar.name, "")
-        drawn = Text(full * _length(bar.share), style=style) + Text(empty * (_BAR_WIDTH - _length(bar.share)), "dim")
+        length = _length(bar.share, width)
+        drawn = Text(full * length, style=_COLOURS.get(bar.name, "")) + Text(empty * (width - length), "dim")
         cells = (str(bar.count), percent(bar.share), bar.meaning)
         grid.add_row(Text(visible(bar.name)), drawn, *(Text(visible(cell)) for cell in cells))
     return grid
 
 
-def _length(share: float) -> int:
+def _length(share: float, width: int) -> int:
     """How long a bar is: something is never drawn as nothing, and less than all never as all."""
-    length = round(share * _BAR_WIDTH)
+    length = round(share * width)
     if share > 0 and length == 0:
         return 1
-    return _BAR_WIDTH - 1 if share < 1 and length == _BAR_WIDTH else length
+    return width - 1 if share < 1 and length == width else length
 
 
 def _takes(console: Console, text: str) -> bool:
