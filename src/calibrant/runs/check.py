@@ -93,9 +93,9 @@ def _check_evidence(found: Check, world: World, evidence: tuple[Evidence, ...], 
 
 def _check_source(found: Check, world: World, source: Source, place: Where, name: str) -> None:
     try:
-        obstacle = world.obstacle(source)
+        obstacle = world.obstacle(source, name)
         if len(found.executes) < _MOST_EXECUTES:
-            found.executes.update(dict.fromkeys(world.executes(source)))
+            found.executes.update(dict.fromkeys(world.executes(source, name)))
     except InputError as refused:
         found.problems.extend(_below(problem, place, name) for problem in refused.problems)
         return
@@ -105,7 +105,6 @@ def _check_source(found: Check, world: World, source: Source, place: Where, name
 
 
 def _below(problem: Problem, place: Where, name: str) -> Problem:
-    inner = problem.where.field or ""
-    inner = inner if inner.startswith(("resolver", "evidence")) else ".".join(part for part in (name, inner) if part)
+    inner = problem.where.field or name
     path = ".".join(part for part in (place.field, inner) if part)
     return Problem(problem.found, problem.expected, problem.fix, Where(place.file, place.line, path))

@@ -79,6 +79,7 @@ class Committed(NamedTuple):
     sealed_sha256: str
     expectation: Expectation | None
     shown: str
+    at: datetime
 
 
 class Session:
@@ -136,33 +137,28 @@ class Session:
             await self._work(journal, iter(owed.items()))
         return self.progress
 
-    def _take_stock(self, again: frozenset[str] = frozenset()) -> tuple[Marks, dict[Task, str]]:
-        """What earlier sittings did: a mark for each task, and the sealed digests that still want a resolution.
+    def _take_stock(self, again: frozenset[str] = frozenset()) -> tuple[Marks, dict[Task, Commitment]]:
+        """What earlier sittings did: a mark for each task, and the commitments that still want a resolution.
 
         A resolution whose status is in ``again`` does not count as one.
         """
         marks = self._source.marks()
-        owed: dict[Task, str] = {}
+        owed: dict[Task, Commitment] = {}
         for entry, blobs in with_blobs(self._ledger):
             self.decisions.take(entry, blobs)
             if entry.kind == "commitment":
                 task = task_of(entry.key)
                 marks[task] = ANSWERED
                 if self._source.is_grounding(self._source.challenge(task.number)):
-                    owed[task] = Commitment.from_stored(entry.body).sealed_sha256
-            elif entry.kind == "resolution":
-                task = task_of(entry.key)
-                resolution = Resolution.from_stored(entry.body)
-                if resolution.status in again:
-                    owed[task] = resolution.sealed_sha256
-                else:
-                    owed.pop(task, None)
+                    owed[task] = Commitment.from_stored(entry.body)
+            elif entry.kind == "resolution" and Resolution.from_stored(entry.body).status not in again:
+                owed.pop(task_of(entry.key), None)
         self.progress.answered = marks.count(ANSWERED)
         self.progress.resolved = self.progress.answered - len(owed)
         return marks, owed
 
-    def _tasks(self, marks: Marks, owed: dict[Task, str]) -> Iterator[tuple[Task, str | None]]:
-        """What is owed first, with its sealed digest; then what is to be asked."""
+    def _tasks(self, marks: Marks, owed: dict[Task, Commitment]) -> Iterator[tuple[Task, Commitment | None]]:
+        """What is owed first, with its commitment; then what is to be asked."""
         yield from owed.items()
         terms = self._source.terms
         for task in ask_order(len(self._source), terms.epochs, self._source.profile.ask_order, terms.seed):
@@ -193,7 +189,7 @@ class Session:
             )
         return finding.evidence[0]
 
-    async def _work(self, journal: Journal, tasks: Iterator[tuple[Task, str | None]]) -> None:
+    async def _work(self, journal: Journal, tasks: Iterator[tuple[Task, Commitment | None]]) -> None:
         """Let enough workers go through the tasks that neither the subject, nor the world, nor the disk is idle."""
         workers = min(512, 4 * max(1, self._subject.concurrency) + self._pace.resolvers)
         try:
@@ -203,7 +199,7 @@ class Session:
         except BaseExceptionGroup as broken:
             raise _first(broken) from None  # what one worker met first, not what all met because of it
 
-    async def _worker(self, journal: Journal, tasks: Iterator[tuple[Task, str | None]]) -> None:
+    async def _worker(self, journal: Journal, tasks: Iterator[tuple[Task, Commitment | None]]) -> None:
         for task, sealed in tasks:
             challenge = self._source.challenge(task.number)
             if sealed is None:
@@ -239,12 +235,13 @@ class Session:
         await journal.append([Draft("commitment", task.key, commitment.to_bytes())], [response, sealed])
         self.decisions.take_response(task, reply)
         self.progress.answered += 1
-        return Committed(commitment.sealed_sha256, opened.expectation, shown_text(request))
+        return Committed(commitment.sealed_sha256, opened.expectation, shown_text(request), commitment.at)
 
-    def _reopen(self, task: Task, challenge: Challenge, sealed: str) -> Committed:
+    def _reopen(self, task: Task, challenge: Challenge, sealed: Commitment) -> Committed:
         """What an earlier sitting sealed."""
-        opened = Sealed.from_stored(self._ledger.blob(sealed))
-        return Committed(sealed, opened.expectation, shown_text(request_for(self._source, challenge, task.epoch)))
+        opened = Sealed.from_stored(self._ledger.blob(sealed.sealed_sha256))
+        shown = shown_text(request_for(self._source, challenge, task.epoch))
+        return Committed(sealed.sealed_sha256, opened.expectation, shown, sealed.at)
 
     def _open(self, challenge: Challenge, response: Response) -> Sealed:
         expectation = read_expectation(self._source, challenge, response)
@@ -295,7 +292,7 @@ class Session:
         assert challenge.resolver is not None  # a board is refused without it
         assert challenge.outcome is not None
         resolver = self._world.resolver(challenge.resolver)
-        question = Question(challenge.id, task.epoch, challenge.outcome, committed.shown)
+        question = Question(challenge.id, task.epoch, challenge.outcome, committed.shown, committed.at)
         try:
             async with self._world_slots:
                 finding = await resolver.resolve(question)
