@@ -169,7 +169,7 @@ def test_a_page_fits_a_terminal_of_eighty_columns() -> None:
     text = as_text(scorecard_view(card, Standing(4, 6)), COLUMNS="80")
     page = text.partition("\nNext\n")[0]
     assert max(map(len, page.splitlines())) <= 80
-    for line in ("  grounded  ██████████████·  120", "  sysadmin", "  pairs grounded     95.2% "):
+    for line in ("  grounded  ██████████████·  120", "  sysadmin", "  pairs grounded    95.2% "):
         assert sum(found.startswith(line) for found in page.splitlines()) == 1
 
 
