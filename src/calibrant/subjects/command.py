@@ -7,7 +7,7 @@ import shlex
 import shutil
 import time
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from calibrant.errors import InputError, Problem, quote
 from calibrant.records.base import Record
 from calibrant.records.subject import Failure, Request, Response, SubjectIdentity
 from calibrant.subjects.base import Options, Reply
+from calibrant.subjects.hiding import hide_in_argv
 from calibrant.subjects.options import read_options
 from calibrant.subjects.process import Child, Ending
 from calibrant.subjects.replies import failed, read_reply, unreadable
@@ -109,10 +110,11 @@ def read_argv(text: str) -> tuple[str, ...]:
 
 
 def command_identity(kind: str, argv: tuple[str, ...]) -> SubjectIdentity:
-    """Who answers: the command as it was given. What the program is made of, it alone knows."""
-    name = " ".join(argv)
+    """Who answers: the command as it was given, its secrets hidden. What the program is made of, it alone knows."""
+    words: list[Any] = list(hide_in_argv(argv))
+    name = " ".join(words)
     shown = "".join(c if c.isprintable() else " " for c in name)[:200] or kind
-    return SubjectIdentity(kind=kind, name=shown, settings={"argv": list(argv)})
+    return SubjectIdentity(kind=kind, name=shown, settings={"argv": words})
 
 
 def cannot_start(argv: tuple[str, ...], refused: OSError | ValueError) -> Failure:

@@ -17,7 +17,8 @@ from calibrant.errors import InputError, Problem, nearest, one_of, quote
 from calibrant.records.base import Record
 from calibrant.records.subject import Request, Response, SubjectIdentity, ToolCall, Usage
 from calibrant.subjects.base import Options, Reply, question_text
-from calibrant.subjects.modelfaults import failure_of, without_secrets
+from calibrant.subjects.hiding import hide_secrets
+from calibrant.subjects.modelfaults import failure_of
 from calibrant.subjects.options import read_options
 from calibrant.subjects.probability import probability_of
 from calibrant.subjects.replies import failed, settle
@@ -115,7 +116,7 @@ class ModelSubject:
         stop = output.stop_reason
         if stop in ("content_filter", "model_length") and output.usage is None and output.response_id is None:
             # The provider turned the request away, and the model layer made its message look like an answer.
-            return failed("refused", without_secrets(output.error or output.completion, self._secrets))
+            return failed("refused", hide_secrets(output.error or output.completion, self._secrets))
         if stop == "content_filter" and not output.completion.strip():
             return failed("refused", "the provider's content filter kept the answer back")
         message = output.choices[0].message

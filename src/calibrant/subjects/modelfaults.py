@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from calibrant.records.subject import Failure, FailureKind
+from calibrant.subjects.hiding import hide_secrets
 from calibrant.subjects.replies import failed
 
 if TYPE_CHECKING:
     from inspect_ai.model import Model
 
-_KEY: Final = re.compile(r"\b(?:sk|pk|key|xai|gsk|hf|AIza)[-_][\w-]{6,}|(?<=Bearer )[\w.~+/=-]{6,}")
 _UNREADABLE: Final = (json.JSONDecodeError, ValueError, TypeError, LookupError, AttributeError, AssertionError)
 """What a client trips over when a reply is not what the provider's interface says."""
 
@@ -37,14 +36,8 @@ def failure_of(raised: BaseException, model: Model, secrets: Sequence[str] = ())
     if kind == "refused" or _out_of_quota(error):
         retry = False
     after = getattr(decision, "retry_after", None)
-    return failed(kind, without_secrets(_said(error), secrets), retry=retry, retry_after=after)
-
-
-def without_secrets(text: str, secrets: Sequence[str]) -> str:
-    """``text`` without the keys that are known, and without what looks like one: a failure is kept for ever."""
-    for secret in secrets:
-        text = text.replace(secret, "[secret]")
-    return _KEY.sub("[secret]", text)
+    what = "the reply is not what the provider's interface says: " if kind == "unreadable" else ""
+    return failed(kind, what + hide_secrets(_said(error), secrets), retry=retry, retry_after=after)
 
 
 def _innermost(raised: BaseException) -> BaseException:
@@ -69,7 +62,7 @@ def _decision(error: BaseException, model: Model) -> Any:
 def _kind(error: BaseException, decision: Any) -> FailureKind:
     status = _status(error)
     names = {kind.__name__ for one in _causes(error) for kind in type(one).__mro__}
-    if status in (408, 504) or any("Timeout" in name for name in names):
+    if status in (408, 504) or any("Timeout" in kind.__name__ for kind in type(error).__mro__):
         return "timeout"
     if status == 429 or getattr(decision, "kind", None) == "rate_limit":
         return "rate-limit"
@@ -111,6 +104,8 @@ def _said(error: BaseException) -> str:
     told = body.get("message") if isinstance(body, dict) else None
     status = _status(error)
     text = str(told or getattr(error, "message", None) or error).strip()
+    if type(error).__name__ == "ValidationError":
+        text = " ".join(text.splitlines()[1:3])
     root = next((str(one) for one in list(_causes(error))[1:] if str(one).strip()), "")
     if root and root not in text and isinstance(error, Exception) and status is None:
         text = f"{text} ({root})"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import stat
-import threading
+import weakref
 import zlib
 from array import array
 from collections.abc import Iterator
@@ -59,13 +60,11 @@ class ReplaySubject:
             InputError: with file, line and field, for lines that are no recorded response, and for two that answer
                 one question.
         """
-        self._file = _open(path)
-        self._lock = threading.Lock()
-        try:
-            self._index, digest = _read_through(self._file, str(path))
-        except BaseException:
-            self._file.close()
-            raise
+        descriptor = _open(path)
+        self._descriptor: int | None = descriptor
+        self._close = weakref.finalize(self, os.close, descriptor)
+        with open(descriptor, "rb", closefd=False) as file:  # noqa: PTH123 - a descriptor has no path
+            self._index, digest = _read_through(file, str(path))
         self.identity = SubjectIdentity(
             kind="replay",
             name=f"recording {digest[:12]}",
@@ -78,14 +77,12 @@ class ReplaySubject:
         row = self._index.find(request.challenge, request.epoch)
         if row is None:
             return failed("missing", f"nothing was recorded for {quote(request.challenge)}, epoch {request.epoch}")
-        with self._lock:
-            if self._file.closed:
-                return failed("unreachable", "the recording was closed")
-            try:
-                self._file.seek(row.offset)
-                line = self._file.read(row.length)
-            except OSError as broken:
-                return failed("unreachable", f"the recording cannot be read: {broken.strerror}")
+        if self._descriptor is None:
+            return failed("unreachable", "the recording was closed")
+        try:
+            line = os.pread(self._descriptor, row.length, row.offset)
+        except OSError as broken:
+            return failed("unreachable", f"the recording cannot be read: {broken.strerror}")
         if zlib.crc32(line) != row.crc:
             return failed("unreadable", "the recording was changed after it was opened")
         fields = canonical.decode(line.removeprefix(_BOM))
@@ -94,8 +91,8 @@ class ReplaySubject:
 
     async def close(self) -> None:
         """Close the file."""
-        with self._lock:
-            self._file.close()
+        self._descriptor = None
+        self._close()
 
 
 def open_replay(rest: str, options: Options) -> ReplaySubject:
@@ -177,13 +174,13 @@ def _key(challenge: str) -> int:
     return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little")
 
 
-def _open(path: Path) -> BinaryIO:
+def _open(path: Path) -> int:
     place = Where(file=str(path))
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             found = "a folder" if path.is_dir() else "no regular file"
             raise InputError(Problem(found, "a JSONL file of recorded responses", where=place))
-        return path.open("rb")
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         raise InputError(Problem("no such file", "a JSONL file of recorded responses", where=place)) from None
     except (OSError, ValueError) as refused:
@@ -224,7 +221,7 @@ def _take(index: _Index, line: bytes, number: int, offset: int, where: Where) ->
         question = Question.from_dict(_split(fields), where=where)
         _check(fields, where)
     except InputError as refused:
-        return list(refused.problems)
+        return [Problem(p.found, p.expected, p.fix, Where(where.file, number, p.where.field)) for p in refused.problems]
     index.add(question, number, _Row(offset, len(line), zlib.crc32(line)))
     return []
 
