@@ -1,6 +1,6 @@
 """What the ledger costs, as ratios measured in one run: appending against the bare parts, auditing against hashing.
 
-Usage: ``python benchmarks/ledger.py [--challenges N] [--batch N] [--rounds N]``.
+Usage: ``python benchmarks/ledger.py [--challenges N] [--batch N] [--bytes N] [--rounds N]``.
 
 One challenge is what a sealed run keeps of it: two appends, with one entry and two blobs, then two entries and one
 blob. The bare loop does the least that could hold the same: SHA-256 of each row, ``executemany`` of the standard
@@ -32,14 +32,14 @@ class Batch(NamedTuple):
     blobs: list[bytes]
 
 
-def batches(challenges: int, size: int) -> Iterator[Batch]:
+def batches(challenges: int, size: int, length: int = 450) -> Iterator[Batch]:
     chance = random.Random(20)
     for start in range(0, challenges, size):
         these = range(start, min(challenges, start + size))
-        sealed = [Draft("commitment", f"challenge-{i}", chance.randbytes(400)) for i in these]
-        yield Batch(sealed, [chance.randbytes(500) for _ in these for _ in range(2)])
-        settled = [Draft(kind, f"challenge-{i}", chance.randbytes(400)) for i in these for kind in ("fact", "label")]
-        yield Batch(settled, [chance.randbytes(500) for _ in these])
+        sealed = [Draft("commitment", f"challenge-{i}", chance.randbytes(length)) for i in these]
+        yield Batch(sealed, [chance.randbytes(length) for _ in these for _ in range(2)])
+        settled = [Draft(kind, f"challenge-{i}", chance.randbytes(length)) for i in these for kind in ("fact", "label")]
+        yield Batch(settled, [chance.randbytes(length) for _ in these])
 
 
 def bare(path: Path, work: list[Batch]) -> None:
@@ -107,9 +107,10 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--challenges", type=int, default=20_000)
     options.add_argument("--batch", type=int, default=256, help="challenges in one append")
+    options.add_argument("--bytes", type=int, default=450, help="length of each body and blob")
     options.add_argument("--rounds", type=int, default=3)
     chosen = options.parse_args()
-    work = list(batches(chosen.challenges, chosen.batch))
+    work = list(batches(chosen.challenges, chosen.batch, chosen.bytes))
     with tempfile.TemporaryDirectory(prefix="calibrant-benchmark-") as folder:
         best = measure(Path(folder), work, chosen.rounds)
     rows = chosen.challenges * ROWS

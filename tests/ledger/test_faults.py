@@ -97,6 +97,19 @@ class TestKilled:
         assert [file.name for file in path.parent.iterdir()] == ["run.db"]
 
 
+class TestInterrupted:
+    def test_by_many_ctrl_c(self, path: Path) -> None:
+        """Each append is whole or not there, the ledger goes on after each, and its close is a clean one."""
+        with started(workers.append_while_interrupted, path, 60) as (_, there):
+            heads, interrupts = there.recv()
+        assert interrupts > 3
+        assert [file.name for file in path.parent.iterdir()] == ["run.db"]
+        size, damages, right = what_is_there(path)
+        assert (damages, right) == ([], size)
+        with Ledger.open(path, write=False) as ledger:
+            assert set(heads) <= set(ledger.heads())
+
+
 class TestFullDisk:
     def test_no_file_may_grow(self, path: Path) -> None:
         build(path, appends=1)

@@ -387,6 +387,9 @@ class TestMemory:
         assert peak < 12_000_000  # of 60 MB
 
 
+FEWER = max(10, settings().max_examples // 8)
+"""How many examples of what takes a file each."""
+
 bodies = st.binary(max_size=60)
 drafts = st.builds(Draft, st.sampled_from(["a", "b"]), st.text("xyé", max_size=3), bodies)
 
@@ -438,12 +441,12 @@ class LedgerMachine(RuleBasedStateMachine):
             self.path.unlink()
 
 
-LedgerMachine.TestCase.settings = settings(max_examples=15, stateful_step_count=15)
+LedgerMachine.TestCase.settings = settings(max_examples=FEWER, stateful_step_count=15)
 TestAgainstAModel = LedgerMachine.TestCase
 
 
 @given(st.lists(st.lists(drafts, max_size=4), max_size=6), st.lists(st.lists(drafts, max_size=4), max_size=6))
-@settings(max_examples=15)
+@settings(max_examples=FEWER)
 def test_how_entries_were_grouped_is_not_in_the_root(
     tmp_path_factory: pytest.TempPathFactory, first: list[list[Draft]], second: list[list[Draft]]
 ) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
+import random
 import resource
+import signal
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -127,3 +129,27 @@ def append_one(path: Path) -> int:
 def create_one(path: Path) -> int:
     with Ledger.create(path) as ledger:
         return ledger.head().size
+
+
+def append_while_interrupted(there: Connection, path: Path, appends: int) -> None:
+    """Append with a Ctrl-C every few milliseconds, going on after each; tell the heads and how many there were."""
+    chance = random.Random(1)
+    heads: list[Head] = []
+    interrupts = 0
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGALRM, interrupt)
+    with Ledger.create(path) as ledger:
+        while len(heads) < appends:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, chance.random() * 0.03)
+                while True:
+                    size = ledger.head().size
+                    numbers = range(size, size + 20)
+                    heads.append(ledger.append(map(draft, numbers), map(blob, numbers)))
+            except KeyboardInterrupt:
+                interrupts += 1
+    there.send((heads, interrupts))
+    there.recv()

@@ -8,17 +8,13 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import NullPool
-
-from calibrant.errors import CheckFailed, InputError, MachineError, Problem, Where, quote
-from calibrant.ledger.tables import METADATA
-from calibrant.ledger.trouble import code_of, not_a_store, refuse_what_is_no_file, translated
+from calibrant.errors import CheckFailed, InputError, MachineError, Problem, Where
+from calibrant.ledger.tables import creation
+from calibrant.ledger.trouble import code_of, not_a_store, refuse_what_is_no_file, shown, translated
 
 APPLICATION_ID: Final = 0x43414C42
 """``CALB`` in the file's header: this is a Calibrant store."""
@@ -64,51 +60,42 @@ _INDEXES_SQL: Final = (
 
 
 class Database:
-    """One open connection to a store file. Raises what the driver raises: `trouble.translated` explains it."""
+    """One open connection to a store file. Raises what the driver raises: `trouble.translated` explains it.
 
-    def __init__(
-        self, file: Path, flags: str, *, appends: bool = False, on_close: Callable[[], object] | None = None
-    ) -> None:
-        self._cleanup = contextlib.ExitStack()
-        if on_close is not None:
-            self._cleanup.callback(on_close)
-        try:
-            engine = _engine(f"{file.absolute().as_uri()}?{flags}", appends=appends)
-            self._cleanup.callback(engine.dispose)
-            self.connection: Connection = engine.connect()
-            self._cleanup.callback(self.connection.close)
-            self.driver: sqlite3.Connection = _driver(self.connection)
-            """The driver's own connection: for pragmas, and for one statement that is asked a million times."""
-        except BaseException:
-            self._cleanup.close()
-            raise
+    SQLAlchemy writes the SQL and the driver is asked directly: a connection of SQLAlchemy's does not survive a Ctrl-C,
+    and costs more than the row that is asked for.
+    """
+
+    def __init__(self, file: Path, flags: str, *, on_close: Callable[[], object] | None = None) -> None:
+        self._on_close = on_close
+        self.driver: Final = _connect(f"{file.absolute().as_uri()}?{flags}")
+        """The driver's connection. Each statement sees the store as it is then, or as when a transaction began."""
 
     def pragma(self, text: str) -> Any:
         """The first value that ``PRAGMA text`` answers with, or None."""
         row = self.driver.execute(f"PRAGMA {text}").fetchone()
         return row and row[0]
 
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Let what the driver does inside be done whole, and on the disk at the end, or not at all."""
+        driver = self.driver
+        if driver.in_transaction:  # an interrupt came between two steps of the one before
+            driver.execute("ROLLBACK")
+        driver.execute("BEGIN IMMEDIATE")
+        try:
+            yield driver
+            driver.execute("COMMIT")
+        except BaseException:
+            if driver.in_transaction:
+                driver.execute("ROLLBACK")
+            raise
+
     def close(self) -> None:
         """Close the connection; a second call does nothing."""
-        self._cleanup.close()
-
-
-def _driver(connection: Connection) -> sqlite3.Connection:
-    driver = connection.connection.driver_connection
-    assert isinstance(driver, sqlite3.Connection)
-    return driver
-
-
-def _engine(uri: str, *, appends: bool) -> Engine:
-    engine = create_engine("sqlite+pysqlite://", creator=lambda: _connect(uri), poolclass=NullPool)
-    if not appends:
-        return engine.execution_options(isolation_level="AUTOCOMMIT")  # each read is a snapshot of its own
-    event.listen(engine, "begin", _begin)
-    return engine
-
-
-def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")  # the driver would only begin at the first row, as a reader
+        self.driver.close()
+        if self._on_close is not None:
+            self._on_close()
 
 
 def _connect(uri: str) -> sqlite3.Connection:
@@ -141,13 +128,14 @@ def create_store(path: Path) -> None:
 
 
 def _build(file: Path) -> None:
-    with contextlib.closing(Database(file, "mode=rwc", appends=True)) as database:
+    with contextlib.closing(Database(file, "mode=rwc")) as database:
         database.pragma("synchronous=FULL")
         database.pragma("fullfsync=ON")
-        with database.connection.begin():
+        with database.transaction() as driver:
             database.pragma(f"application_id={APPLICATION_ID}")
             database.pragma(f"user_version={FORMAT}")
-            METADATA.create_all(database.connection, checkfirst=False)
+            for statement in creation():
+                driver.execute(statement)
 
 
 def _remove(file: Path) -> None:
@@ -174,7 +162,7 @@ def open_writer(path: Path) -> Database:
     """
     refuse_what_is_no_file(path)
     with translated(path, "write to"):
-        database = Database(path, "mode=rw", appends=True)
+        database = Database(path, "mode=rw")
         try:
             check_format(database, path)
             _set_up_writing(database, path)
@@ -186,7 +174,7 @@ def open_writer(path: Path) -> Database:
 
 def _set_up_writing(database: Database, path: Path) -> None:
     if database.pragma("journal_mode=WAL") != "wal":
-        raise MachineError(f"cannot write to {quote(str(path))}: its disk does not support a write-ahead log.")
+        raise MachineError(f"cannot write to {shown(path)}: its disk does not support a write-ahead log.")
     database.pragma("synchronous=FULL")
     database.pragma("fullfsync=ON")  # macOS: without it, data that was synced may still be in the drive's cache
     database.pragma("checkpoint_fullfsync=ON")
@@ -206,7 +194,7 @@ def close_writer(database: Database) -> None:
         give_up = time.monotonic() + _SWITCHING_SECONDS
         while not _left_log_mode(database) and time.monotonic() < give_up:
             time.sleep(0.01)
-    with contextlib.suppress(sqlite3.Error, DBAPIError):
+    with contextlib.suppress(sqlite3.Error):
         database.close()
 
 
@@ -232,7 +220,7 @@ def open_reader(path: Path) -> Database:
         while True:
             try:
                 return _checked(Database(path, "mode=ro"), path)
-            except (sqlite3.Error, DBAPIError) as raised:
+            except sqlite3.Error as raised:
                 code = code_of(raised)
                 if not is_passing(code) or time.monotonic() > give_up:
                     raise
@@ -302,4 +290,4 @@ def check_format(database: Database, path: Path) -> None:
     indexes = database.driver.execute(_INDEXES_SQL).fetchall()
     parts = database.driver.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if version < FORMAT or set(columns) != _COLUMNS or set(indexes) != _INDEXES or parts != 5:
-        raise CheckFailed(f"{quote(str(path))} is damaged: its tables are not those of a store.")
+        raise CheckFailed(f"{shown(path)} is damaged: its tables are not those of a store.")

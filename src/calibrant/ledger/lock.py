@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from calibrant.errors import MachineError, RunLocked, quote
+from calibrant.errors import MachineError, RunLocked
+from calibrant.ledger.trouble import shown
 
 _POLL_SECONDS: Final = 0.02
 _TAKEN: Final = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
@@ -50,7 +51,7 @@ def _acquire(path: Path, store: Path, deadline: float) -> int | None:
         try:
             file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as refused:
-            raise MachineError(f"cannot write beside {quote(str(store))}: {refused.strerror}.") from None
+            raise MachineError(f"cannot write beside {shown(store)}: {refused.strerror}.") from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if _is_current(file, path):
@@ -86,5 +87,5 @@ def _holder(file: int) -> str:
 
 def _failure(refused: OSError, store: Path, holder: str) -> MachineError:
     if refused.errno in _TAKEN:
-        return RunLocked(f"{holder} is writing to {quote(str(store))}. Wait until it has ended, or stop it.")
-    return MachineError(f"cannot lock {quote(str(store))} for writing: {refused.strerror}.")
+        return RunLocked(f"{holder} is writing to {shown(store)}. Wait until it has ended, or stop it.")
+    return MachineError(f"cannot lock {shown(store)} for writing: {refused.strerror}.")

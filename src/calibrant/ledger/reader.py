@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Row, Select
-from sqlalchemy.exc import DBAPIError
-
-from calibrant.ledger.database import BUSY_SECONDS, Database, is_passing, open_reader
+from calibrant.ledger.database import BUSY_SECONDS, is_passing, open_reader
+from calibrant.ledger.tables import Query
 from calibrant.ledger.trouble import code_of, translated
 
 _PAGE_ROWS: Final = 512
@@ -36,26 +34,26 @@ class Reader:
         self._database = open_reader(path)
         self._closed = False
 
-    def pages(self, statement: Select[Any], parameters: dict[str, Any], after: int) -> Iterator[list[Any]]:
-        """The rows of ``statement``, whose first column is above its parameter ``after`` and orders it, page by page.
+    def pages(self, query: Query, after: int, **given: Any) -> Iterator[list[Any]]:
+        """The rows of ``query``, whose first column is above the value ``after`` and orders it, page by page.
 
         A page ends at some hundred rows or at a megabyte of what stands in the last column.
         """
-        while True:
-            at = {**parameters, "after": after}
-            page = self._step(lambda database, at=at: _page(database, statement, at))  # type: ignore[misc]
-            if not page:
-                return
+        while page := self._page(query.sql, query.values(after=after, **given)):
             yield page
             after = page[-1][0]
 
-    def first(self, statement: Select[Any], parameters: dict[str, Any] | None = None) -> Row[Any] | None:
-        """The first row of ``statement``, or None."""
-        return self._step(lambda database: database.connection.execute(statement, parameters).first())
+    def _page(self, sql: str, values: tuple[Any, ...]) -> list[Any]:
+        return self._step(lambda driver: _first_rows(driver.execute(sql, values)))
 
-    def lookup(self, sql: str, value: object) -> Any:
-        """The first column of the first row that ``sql`` finds for ``value``, or None: by the driver, for speed."""
-        row = self._step(lambda database: database.driver.execute(sql, (value,)).fetchone())
+    def first(self, query: Query, **given: Any) -> Any:
+        """The first row of ``query``, or None."""
+        values = query.values(**given)
+        return self._step(lambda driver: driver.execute(query.sql, values).fetchone())
+
+    def lookup(self, query: Query, value: object) -> Any:
+        """The first column of the first row that ``query`` finds for its one value, or None."""
+        row = self._step(lambda driver: driver.execute(query.sql, (value,)).fetchone())
         return row and row[0]
 
     @contextlib.contextmanager
@@ -75,7 +73,7 @@ class Reader:
             self._closed = True
             self._database.close()
 
-    def _step(self, read: Callable[[Database], T]) -> T:
+    def _step(self, read: Callable[[sqlite3.Connection], T]) -> T:
         """Do one read, and try again what another process's opening or closing of the store upset."""
         give_up = 0.0
         with self._lock, translated(self._path, "read"):
@@ -83,37 +81,38 @@ class Reader:
                 raise ValueError(f"the ledger {self._path} is closed")
             while True:
                 try:
-                    return read(self._database)
-                except (sqlite3.Error, DBAPIError) as raised:
+                    return read(self._database.driver)
+                except sqlite3.Error as raised:
                     give_up = give_up or time.monotonic() + BUSY_SECONDS
                     passing = is_passing(code_of(raised)) and not self._database.driver.in_transaction
                     if not passing or time.monotonic() > give_up:
                         raise
-                    self._database.close()
-                    self._database = open_reader(self._path)
+                fresh = open_reader(self._path)
+                self._database.close()
+                self._database = fresh
 
 
-def _begin(database: Database) -> bool:
+def _begin(driver: sqlite3.Connection) -> bool:
     """Begin a view of the store as it is now, unless one is open: whether one was begun."""
-    if database.driver.in_transaction:
+    if driver.in_transaction:
         return False
-    database.driver.execute("BEGIN")
+    driver.execute("BEGIN")
     try:
-        database.driver.execute("SELECT size FROM heads LIMIT 1").fetchall()  # the first read fixes the view
+        driver.execute("SELECT size FROM heads LIMIT 1").fetchall()  # the first read fixes the view
     except BaseException:
-        database.driver.execute("ROLLBACK")
+        driver.execute("ROLLBACK")
         raise
     return True
 
 
-def _page(database: Database, statement: Select[Any], parameters: dict[str, Any]) -> list[Any]:
+def _first_rows(cursor: sqlite3.Cursor) -> list[Any]:
     page: list[Any] = []
     weight = 0
-    with database.connection.execute(statement, parameters) as rows:
-        for row in rows:
-            page.append(row)
-            last = row[-1]
-            weight += len(last) if isinstance(last, bytes) else 0
-            if weight >= _PAGE_BYTES or len(page) >= _PAGE_ROWS:
-                break
+    for row in cursor:
+        page.append(row)
+        last = row[-1]
+        weight += len(last) if isinstance(last, bytes) else 0
+        if weight >= _PAGE_BYTES or len(page) >= _PAGE_ROWS:
+            break
+    cursor.close()
     return page

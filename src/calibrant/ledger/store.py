@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, func, literal_column, select
 from sqlalchemy.dialects import sqlite
 
 from calibrant.errors import CheckFailed, InputError, MachineError, Problem, Where, quote
@@ -23,27 +23,35 @@ from calibrant.ledger.database import Database, close_writer, create_store, open
 from calibrant.ledger.entry import EMPTY_HEAD, MAX_BYTES, Draft, Entry, Head, entry_leaf
 from calibrant.ledger.lock import WriterLock
 from calibrant.ledger.reader import Reader
-from calibrant.ledger.tables import BLOBS, ENTRIES, HEADS
-from calibrant.ledger.trouble import refuse_what_is_no_file, translated
+from calibrant.ledger.tables import BLOBS, ENTRIES, HEADS, Query
+from calibrant.ledger.trouble import refuse_what_is_no_file, shown, translated
 
 __all__ = ["Draft", "Entry", "Head", "Ledger"]
 
 _AFTER: Final = ENTRIES.c.seq > bindparam("after")
 _OF_KIND: Final = ENTRIES.c.kind == bindparam("kind")
-_ENTRY: Final = select(ENTRIES.c.seq, ENTRIES.c.kind, ENTRIES.c.key, ENTRIES.c.body).where(_AFTER)
-_KEY: Final = select(ENTRIES.c.seq, ENTRIES.c.key).where(_AFTER, _OF_KIND).order_by(ENTRIES.c.seq)
-_LEAF: Final = (
+_OF_DIGEST: Final = BLOBS.c.digest == bindparam("digest")
+
+_all = select(ENTRIES.c.seq, ENTRIES.c.kind, ENTRIES.c.key, ENTRIES.c.body).where(_AFTER).order_by(ENTRIES.c.seq)
+_ENTRIES: Final = Query(_all)
+_ENTRIES_OF_KIND: Final = Query(_all.where(_OF_KIND))
+_KEYS_OF_KIND: Final = Query(select(ENTRIES.c.seq, ENTRIES.c.key).where(_AFTER, _OF_KIND).order_by(ENTRIES.c.seq))
+_LEAVES: Final = Query(
     select(ENTRIES.c.seq, ENTRIES.c.leaf).where(_AFTER, ENTRIES.c.seq < bindparam("stop")).order_by(ENTRIES.c.seq)
 )
-_HEAD: Final = select(HEADS.c.size, HEADS.c.root)
-_CHAIN: Final = CHAIN.where(_AFTER)
+_CHAIN: Final = Query(CHAIN.where(_AFTER))
+_COUNT: Final = Query(select(func.count()).select_from(ENTRIES))
+_COUNT_OF_KIND: Final = Query(select(func.count()).select_from(ENTRIES).where(_OF_KIND))
+_BLOB: Final = Query(select(BLOBS.c.data).where(_OF_DIGEST))
+_HAS_BLOB: Final = Query(select(literal_column("1")).where(_OF_DIGEST))
+_HEADS: Final = Query(
+    select(HEADS.c.size, HEADS.c.root).where(HEADS.c.size > bindparam("after")).order_by(HEADS.c.size)
+)
+_LAST_HEAD: Final = Query(select(HEADS.c.size, HEADS.c.root).order_by(HEADS.c.size.desc()).limit(1))
 
-_DIALECT: Final = sqlite.dialect()
-_ADD_ENTRIES: Final = str(sqlite.insert(ENTRIES).compile(dialect=_DIALECT))
-_ADD_BLOBS: Final = str(sqlite.insert(BLOBS).on_conflict_do_nothing().compile(dialect=_DIALECT))
-_ADD_HEAD: Final = str(sqlite.insert(HEADS).compile(dialect=_DIALECT))
-_BLOB: Final = str(select(BLOBS.c.data).where(BLOBS.c.digest == bindparam("digest")).compile(dialect=_DIALECT))
-_HAS_BLOB: Final = str(select(1).where(BLOBS.c.digest == bindparam("digest")).compile(dialect=_DIALECT))
+_ADD_ENTRIES: Final = Query(sqlite.insert(ENTRIES))
+_ADD_BLOBS: Final = Query(sqlite.insert(BLOBS).on_conflict_do_nothing())
+_ADD_HEAD: Final = Query(sqlite.insert(HEADS))
 
 
 class Ledger:
@@ -158,24 +166,23 @@ class Ledger:
     def _commit(self, writer: Database, rows: list[Any], blob_rows: list[Any], head: Head) -> None:
         if not rows and not blob_rows:
             return
-        with translated(self.path, "write to"), writer.connection.begin():
-            if blob_rows:
-                writer.connection.exec_driver_sql(_ADD_BLOBS, blob_rows)
+        with translated(self.path, "write to"), writer.transaction() as driver:
+            driver.executemany(_ADD_BLOBS.sql, blob_rows)
             if rows:
-                writer.connection.exec_driver_sql(_ADD_ENTRIES, rows)
-                writer.connection.exec_driver_sql(_ADD_HEAD, (head.size, bytes.fromhex(head.root)))
+                driver.executemany(_ADD_ENTRIES.sql, rows)
+                driver.execute(_ADD_HEAD.sql, (head.size, bytes.fromhex(head.root)))
 
     def _writing(self) -> tuple[Database, merkle.Frontier]:
         if self._writer is None:
             raise ValueError(f"the ledger {self.path} is not open for writing")
         if _identity(self.path) != self._file:
-            raise MachineError(f"cannot write to {quote(str(self.path))}: it was moved or deleted while it was in use.")
+            raise MachineError(f"cannot write to {shown(self.path)}: it was moved or deleted while it was in use.")
         return self._writer, self._frontier or self._recompute()
 
     def _recompute(self) -> merkle.Frontier:
         """The tree over the entries, computed from their bytes, checked against the last head."""
         chain = Chain()
-        for page in self._reader.pages(_CHAIN, {}, after=-1):
+        for page in self._reader.pages(_CHAIN, after=-1):
             for damage in chain.follow(page):
                 raise self._damaged(str(damage))
         head = self.head()
@@ -184,7 +191,7 @@ class Ledger:
         return chain.frontier
 
     def _damaged(self, what: str) -> CheckFailed:
-        return CheckFailed(f"{quote(str(self.path))} is damaged: {what}. Nothing was written to it.")
+        return CheckFailed(f"{shown(self.path)} is damaged: {what}. Nothing was written to it.")
 
     def entries(self, after: int = -1, kind: str | None = None) -> Iterator[Entry]:
         """The entries after number ``after``, of one kind where it is given, in order; memory stays flat.
@@ -194,25 +201,23 @@ class Ledger:
         Raises:
             CheckFailed: at an entry that cannot be read. What can be read is proved by `audit`, not by reading.
         """
-        statement = _ENTRY if kind is None else _ENTRY.where(_OF_KIND)
-        for page in self._reader.pages(statement.order_by(ENTRIES.c.seq), {"kind": kind}, after):
+        query = _ENTRIES if kind is None else _ENTRIES_OF_KIND
+        for page in self._reader.pages(query, after, kind=kind):
             for row in page:
                 entry = Entry(*row)
                 if type(entry.body) is not bytes or type(entry.kind) is not str or type(entry.key) is not str:
-                    raise CheckFailed(f"{quote(str(self.path))} is damaged: entry {entry.seq} cannot be read.")
+                    raise CheckFailed(f"{shown(self.path)} is damaged: entry {entry.seq} cannot be read.")
                 yield entry
 
     def keys(self, kind: str) -> Iterator[str]:
         """The keys of the entries of one kind, in order; memory stays flat."""
-        for page in self._reader.pages(_KEY, {"kind": kind}, after=-1):
+        for page in self._reader.pages(_KEYS_OF_KIND, after=-1, kind=kind):
             for _, key in page:
                 yield key
 
     def count(self, kind: str | None = None) -> int:
         """How many entries there are, of one kind where it is given."""
-        statement = select(func.count()).select_from(ENTRIES)
-        row = self._reader.first(statement if kind is None else statement.where(_OF_KIND), {"kind": kind})
-        return int(row[0]) if row else 0
+        return int(self._reader.first(_COUNT if kind is None else _COUNT_OF_KIND, kind=kind)[0])
 
     def blob(self, digest: str) -> bytes:
         """The blob with this SHA-256 (lower-case hexadecimal), checked against it.
@@ -223,9 +228,9 @@ class Ledger:
         raw = _raw(digest)
         data = self._reader.lookup(_BLOB, raw)
         if data is None:
-            raise CheckFailed(f"{quote(str(self.path))} holds no blob {quote(digest)}.")
+            raise CheckFailed(f"{shown(self.path)} holds no blob {quote(digest)}.")
         if type(data) is not bytes or hashlib.sha256(data).digest() != raw:
-            raise CheckFailed(f"{quote(str(self.path))} is damaged: the blob {digest} holds other bytes.")
+            raise CheckFailed(f"{shown(self.path)} is damaged: the blob {digest} holds other bytes.")
         return data
 
     def has_blob(self, digest: str) -> bool:
@@ -234,13 +239,12 @@ class Ledger:
 
     def head(self) -> Head:
         """The head as it was last recorded."""
-        row = self._reader.first(_HEAD.order_by(HEADS.c.size.desc()).limit(1))
+        row = self._reader.first(_LAST_HEAD)
         return EMPTY_HEAD if row is None else _head(row)
 
     def heads(self) -> Iterator[Head]:
         """Every head that was recorded, one for each append, in order."""
-        statement = _HEAD.where(HEADS.c.size > bindparam("after")).order_by(HEADS.c.size)
-        for page in self._reader.pages(statement, {}, after=-1):
+        for page in self._reader.pages(_HEADS, after=-1):
             yield from map(_head, page)
 
     def snapshot(self) -> contextlib.AbstractContextManager[None]:
@@ -278,7 +282,7 @@ class Ledger:
         return recorded if size is None else size
 
     def _leaves(self, start: int, stop: int) -> Iterator[bytes]:
-        for page in self._reader.pages(_LEAF, {"stop": stop}, after=start - 1):
+        for page in self._reader.pages(_LEAVES, after=start - 1, stop=stop):
             for _, leaf in page:
                 yield leaf
 
@@ -293,9 +297,11 @@ class Ledger:
             self._closing.close()
 
     def _leave(self, writer: Database, lock: WriterLock) -> None:
-        self._reader.close()  # first: a store that is open for reading cannot become one file
-        close_writer(writer)
-        lock.release()
+        try:
+            self._reader.close()  # first: a store that is open for reading cannot become one file
+            close_writer(writer)
+        finally:
+            lock.release()
 
     def __enter__(self) -> Ledger:
         return self

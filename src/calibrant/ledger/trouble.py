@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy.exc import DBAPIError
-
 from calibrant.errors import CalibrantError, CheckFailed, InputError, MachineError, Problem, Where, quote
 
 _DAMAGE: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH}
@@ -27,40 +25,47 @@ _MACHINE: Final = {
 }
 
 
+def shown(path: Path) -> str:
+    """``path`` as it may stand in a message: whole, and escaped so that it cannot move a terminal."""
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(path))
+    return f'"{text}"'
+
+
 @contextlib.contextmanager
 def translated(path: Path, doing: str) -> Iterator[None]:
     """Turn what SQLite and the system raise inside into `explain`'s errors. ``doing``: open, read, write to."""
     try:
         yield
-    except DBAPIError as raised:
-        raise explain(raised, path, doing) from None
     except UnicodeDecodeError:  # the driver could not even put SQLite's complaint into words
-        raise CheckFailed(f"{quote(str(path))} is damaged or cut short: text in it is not UTF-8.") from None
+        raise CheckFailed(f"{shown(path)} is damaged or cut short: text in it is not UTF-8.") from None
     except (sqlite3.Error, OSError, MemoryError) as raised:
         raise explain(raised, path, doing) from None
 
 
 def code_of(raised: BaseException) -> int | None:
     """SQLite's extended result code behind an exception, where it carries one."""
-    cause = raised.orig if isinstance(raised, DBAPIError) else raised
-    return getattr(cause, "sqlite_errorcode", None)
+    return getattr(raised, "sqlite_errorcode", None)
 
 
 def explain(raised: BaseException, path: Path, doing: str) -> CalibrantError:
     """The error that says, of the store at ``path``, what ``raised`` means."""
-    cause = raised.orig if isinstance(raised, DBAPIError) and raised.orig is not None else raised
-    shown = quote(str(path))
-    code = code_of(cause)
+    store = shown(path)
+    code = code_of(raised)
     primary = None if code is None else code & 0xFF
     if primary == sqlite3.SQLITE_NOTADB:
         return not_a_store(path)
-    if primary in _DAMAGE or (primary is None and isinstance(cause, sqlite3.Error)):
-        return CheckFailed(f"{shown} is damaged or cut short: {quote(str(cause))}.")
+    if primary in _DAMAGE or (primary is None and isinstance(raised, sqlite3.OperationalError)):
+        return CheckFailed(f"{store} is damaged or cut short: {quote(str(raised))}.")
     if primary in _MACHINE:
-        return MachineError(f"cannot {doing} {shown}: {_MACHINE[primary]}. {_kept(doing)}".rstrip())
-    reason = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause) or type(cause).__name__
-    named = f" ({cause.sqlite_errorname})" if isinstance(cause, sqlite3.Error) and code is not None else ""
-    return MachineError(f"cannot {doing} {shown}: {reason}{named}. {_kept(doing)}".rstrip())
+        return MachineError(f"cannot {doing} {store}: {_MACHINE[primary]}. {_kept(doing)}".rstrip())
+    return MachineError(f"cannot {doing} {store}: {_reason(raised)}. {_kept(doing)}".rstrip())
+
+
+def _reason(raised: BaseException) -> str:
+    if isinstance(raised, OSError) and raised.strerror:
+        return raised.strerror
+    name = getattr(raised, "sqlite_errorname", None)
+    return f"{str(raised) or type(raised).__name__}{f' ({name})' if name else ''}"
 
 
 def _kept(doing: str) -> str:
