@@ -13,6 +13,7 @@ from datetime import date
 from decimal import Decimal, localcontext
 from typing import Final, NamedTuple
 
+_FEW_DIGITS: Final = 18
 _MOST_DIGITS: Final = 60
 """Longest number that is read; nothing that a seat may sensibly say is longer."""
 
@@ -141,8 +142,10 @@ def convert(value: Decimal, given: str, wanted: str) -> Decimal | Unread:
 
 def plain(value: Decimal) -> Decimal:
     """``value`` in its one written form: no exponent, no trailing zeros, no minus zero."""
-    if value == 0:
+    if not value:
         return Decimal(0)
+    if value.as_tuple().exponent == 0:
+        return value
     with localcontext() as context:
         context.prec = 10 * _MOST_DIGITS
         short = value.normalize()
@@ -163,6 +166,8 @@ def read_quantity(text: str, unit: str) -> Decimal | Unread:
 
     The whole text may be the quantity (``1 KiB``), or a sentence that holds exactly one number (``It has 2 cores.``).
     """
+    if len(text) <= _FEW_DIGITS and text.isascii() and text.isdigit():  # most answers and facts: nothing to read
+        return Decimal(int(text))
     tokens = [cut for token in _BETWEEN_TOKENS.split(_folded(text)) if (cut := token.strip("_$€£¥#").rstrip(".,:"))]
     at = [index for index, token in enumerate(tokens) if _starts_as_number(token)]
     words = [index for index, token in enumerate(tokens) if token.lower() in _WORDS and token.lower() != "one"]

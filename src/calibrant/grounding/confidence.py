@@ -28,9 +28,10 @@ def read_confidence(stated: object, scale: Scale, words: Mapping[str, float]) ->
     written = str(stated)[:_LONGEST]
     if isinstance(stated, bool) or not isinstance(stated, str | int | float) or len(str(stated)) > _LONGEST:
         return None, written
-    folded = fold(written)
-    if folded in {fold(word) for word in words}:
-        return next(value for word, value in words.items() if fold(word) == folded), written
+    if words:
+        meant = {fold(word): value for word, value in words.items()}.get(fold(written))
+        if meant is not None:
+            return meant, written
     number = _probability(written.strip().rstrip("."), scale)
     return (float(number) if number is not None and 0 <= number <= 1 else None), written
 
