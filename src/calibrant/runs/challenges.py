@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import tempfile
 import threading
@@ -14,6 +13,7 @@ from typing import IO, Final, NamedTuple, overload
 
 from calibrant.canonical import sha256
 from calibrant.errors import MachineError
+from calibrant.records.base import read_stored
 from calibrant.records.board import Challenge
 
 KEPT_IN_MEMORY: Final = 4 * 1024 * 1024
@@ -125,7 +125,7 @@ class Challenges(Sequence[Challenge]):
     def _decoded(self, index: int) -> Challenge:
         start, identity, whole = self._starts[index] + _RAW_DIGEST, self._identities[index], self._wholes[index]
         data = self._spool.read(start + identity, whole) if whole else self._spool.read(start, identity)
-        fields = json.loads(data)
+        fields = read_stored(data)
         fields.pop("schema")
         return Challenge.model_validate(fields)
 

@@ -1,0 +1,1 @@
+"""Tests of the records and of the files that hold them."""
