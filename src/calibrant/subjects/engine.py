@@ -17,6 +17,7 @@ import json
 import secrets
 import shutil
 import tempfile
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +27,7 @@ from urllib.parse import urlsplit
 CONTEXT: Final = 8192
 """Tokens that a text and its continuation may have together."""
 
-SHORTEST_PREFIX: Final = 200
+SHORTEST_PREFIX: Final = 100
 """Characters below which a prefix is not worth keeping."""
 
 _KEPT: Final = 8
@@ -56,14 +57,16 @@ class Engine:
         import xllamacpp  # optional: the extra `local`
 
         self._key = secrets.token_hex(16)
-        self._states = Path(tempfile.mkdtemp(prefix="calibrant-engine-"))
+        folder = tempfile.mkdtemp(prefix="calibrant-engine-")
+        self._states = Path(folder)
+        self._forget = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._known: OrderedDict[str, str | None] = OrderedDict()
         self._server = xllamacpp.Server(_parameters(xllamacpp, model, self._states, self._key))
 
     def close(self) -> None:
         """Let go of the model."""
         self._server = None
-        shutil.rmtree(self._states, ignore_errors=True)
+        self._forget()
 
     def continue_text(self, text: str, settings: dict[str, Any], stopped: Callable[[], bool]) -> Continued:
         """The continuation of ``text``; ends early, with what there is, once ``stopped`` says so.

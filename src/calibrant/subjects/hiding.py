@@ -12,7 +12,7 @@ _KEY: Final = re.compile(
     r"\b(?:sk|pk|rk|xai|gsk|ghp|hf)[-_][\w-]{8,}|\bAIza[\w-]{20,}"
     r"|(?<=Bearer )[\w.~+/=-]{6,}|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
 )
-_FLAG: Final = re.compile(r"--?\w*(?:key|token|secret|password|passwd|auth)[\w-]*", re.IGNORECASE)
+_FLAG: Final = re.compile(r"--?[\w-]*(?:key|token(?!s)|secret|password|passwd|auth)[\w-]*", re.IGNORECASE)
 _ASSIGNED: Final = re.compile(
     r"((?:api[-_]?key|token|secret|password|passwd|authorization)\s*[=:]\s*)[^\s&]+", re.IGNORECASE
 )

@@ -63,7 +63,7 @@ class ReplaySubject:
         descriptor = _open(path)
         self._descriptor: int | None = descriptor
         self._close = weakref.finalize(self, os.close, descriptor)
-        with open(descriptor, "rb", closefd=False) as file:  # noqa: PTH123 - a descriptor has no path
+        with open(descriptor, "rb", closefd=False) as file:
             self._index, digest = _read_through(file, str(path))
         self.identity = SubjectIdentity(
             kind="replay",
