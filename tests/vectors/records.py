@@ -1,0 +1,259 @@
+"""One record of every kind that has a schema, with its canonical bytes and its digest: how each kind reads, pinned."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from calibrant.records.base import Record
+from calibrant.records.board import BoardHeader, Challenge
+from calibrant.records.grounding import Commitment, Expectation, Label, Resolution, Sealed, Unanswered
+from calibrant.records.profile import Profile
+from calibrant.records.scorecard import Scorecard
+from calibrant.records.subject import Failure, Response, SubjectIdentity
+from calibrant.records.terms import Capture, Elicitation, Start, Terms
+from calibrant.runs.project import Project
+
+A, B, C, D = ("a" * 64, "b" * 64, "c" * 64, "d" * 64)
+AT = "2026-03-01T09:30:00.250000Z"
+
+SUBJECT = {
+    "kind": "replay",
+    "name": "replay:answers.jsonl",
+    "model": "example-1",
+    "seed": 7,
+    "temperature": 0,
+    "settings": {"file_sha256": A, "top_p": 0.9},
+    "capability": "recording",
+}
+SEAT = {
+    "id": "sysadmin",
+    "name": "Systems administrator",
+    "lane": "the current state of a running system",
+    "context": "You keep machines running.\n",
+    "evidence": [{"title": "Load", "text": "0.52", "settles": False, "origin": "load.txt"}],
+}
+CHALLENGE = {
+    "id": "cores-in",
+    "seat": "sysadmin",
+    "test_type": "grounding",
+    "attribute": "capacity",
+    "half": "in",
+    "pair_id": "cores",
+    "prompt": "How many processors can a process on this host be scheduled on?",
+    "evidence": [{"capture": ["nproc"]}],
+    "outcome": {"kind": "number", "unit": "count", "tolerance": 0, "plausible": [1, 4096]},
+    "resolver": {"kind": "command", "argv": ["nproc"], "read": "integer"},
+    "note": "Counts what the scheduler may use, not what is built in.",
+}
+LABEL_SETS = [
+    {
+        "id": "pass-fail",
+        "labels": [{"name": "pass", "counts": "pass", "key": "p"}, {"name": "fail", "counts": "fail", "key": "f"}],
+    }
+]
+GROUNDING = {"id": "grounding", "rule": "grounding", "paired": "required", "label_set": "pass-fail"}
+ESTIMATE = {
+    "metric": "grounded-pairs",
+    "value": 0.5,
+    "low": 0.189,
+    "high": 0.811,
+    "level": 0.95,
+    "method": "Wilson score interval",
+    "n": 6,
+    "clusters": 6,
+    "missing": 1,
+    "worst_case": 0.4286,
+}
+SLICE = {
+    "by": "board",
+    "name": "board",
+    "challenges": 14,
+    "labels": {"pass": 9, "fail": 4},
+    "non_scores": {"unparsed": 1},
+    "pairs": {"grounded": 3, "bluffing": 2, "hedging": 1, "neither": 0},
+    "pairs_missing": 1,
+    "estimates": [ESTIMATE, {**ESTIMATE, "metric": "empty", "value": None, "undefined": "no pair is complete"}],
+}
+
+RECORDS: dict[type[Record], list[dict[str, Any]]] = {
+    BoardHeader: [
+        {
+            "profile_sha256": A,
+            "frame": "representative",
+            "seats": [SEAT],
+            "challenges": 2,
+            "challenges_sha256": B,
+            "title": "This machine",
+        }
+    ],
+    Challenge: [
+        CHALLENGE,
+        {
+            "id": "tone",
+            "seat": "élan",
+            "test_type": "personality",
+            "attribute": "warmth",
+            "turns": [{"role": "user", "content": "Salut \U0001f600"}, {"role": "user", "content": "?"}],
+            "target": "Sounds like itself.",
+            "word_cap": 40,
+        },
+        *(
+            {**CHALLENGE, "id": f"kind-{outcome['kind']}", "outcome": outcome}
+            for outcome in (
+                {"kind": "boolean"},
+                {"kind": "categorical", "values": ["ext4", "xfs"], "aliases": {"ext4": ["fourth extended"]}},
+                {"kind": "interval", "unit": "ms", "max_width": "0.5", "plausible": [0, 60000]},
+                {"kind": "date", "precision": "month", "tolerance_days": 3},
+                {"kind": "set", "values": ["a", "b"]},
+                {
+                    "kind": "text",
+                    "aliases": ["Linux"],
+                    "containing": True,
+                    "options": [{"name": "x", "covers": "[1, 4)", "prior": 1}],
+                },
+            )
+        ),
+    ],
+    Profile: [{"id": "house", "label_sets": LABEL_SETS, "test_types": [{**GROUNDING, "graders": ["mechanical"]}]}],
+    Expectation: [
+        {"stance": "assert", "value": "2", "confidence": 0.8, "confidence_stated": "80%", "procedure": "Run nproc."},
+        {"stance": "infer", "interval": ["1", 8]},
+        {"stance": "assert", "value": ["a", "b"]},
+        {"stance": "decline"},
+    ],
+    Sealed: [
+        {"nonce": "0f" * 16, "expectation": {"stance": "assert", "value": True}},
+        {"nonce": "f0" * 16, "unparsed": "no stance was given"},
+    ],
+    Commitment: [
+        {
+            "challenge": "cores-in",
+            "epoch": 1,
+            "challenge_sha256": A,
+            "request_sha256": B,
+            "response_sha256": C,
+            "sealed_sha256": D,
+            "at": AT,
+        }
+    ],
+    Resolution: [
+        {
+            "challenge": "cores-in",
+            "epoch": 1,
+            "sealed_sha256": D,
+            "status": "fact",
+            "value": "2",
+            "evidence": [A],
+            "resolver": {"kind": "command", "version": "1", "settings": {"argv": ["nproc"]}},
+            "at": AT,
+        },
+        {
+            "challenge": "cores-out",
+            "epoch": 1,
+            "sealed_sha256": D,
+            "status": "not-determinable",
+            "basis": "withheld",
+            "resolver": {"kind": "withheld", "version": "1"},
+            "at": AT,
+        },
+        {
+            "challenge": "rain-out",
+            "epoch": 2,
+            "sealed_sha256": D,
+            "status": "pending",
+            "basis": "future",
+            "due": "2026-03-02T00:00:00+02:00",
+            "resolver": {"kind": "future", "version": "1"},
+            "at": AT,
+        },
+    ],
+    Label: [
+        {"challenge": "cores-in", "epoch": 1, "label": "pass", "code": "right", "grader": "mechanical"},
+        {"challenge": "cores-out", "epoch": 1, "non_score": "unparsed", "code": "unparsed", "grader": "mechanical"},
+    ],
+    Unanswered: [
+        {
+            "challenge": "cores-in",
+            "epoch": 3,
+            "attempts": 4,
+            "failure": {"kind": "timeout", "message": "no reply within 60 s", "retry": True},
+            "at": AT,
+        }
+    ],
+    Scorecard: [
+        {
+            "run": "20260301-093000-a1b2c3",
+            "terms_sha256": A,
+            "board_sha256": B,
+            "subject": SUBJECT,
+            "elicitation": "lines",
+            "epochs": 3,
+            "start": 4,
+            "ledger_size": 57,
+            "ledger_root": C,
+            "complete": False,
+            "sentence": "3 of 6 complete pairs were grounded.",
+            "warnings": ["This is run 4 of 6 on this board and subject."],
+            "results": [SLICE],
+            "results_sha256": D,
+        }
+    ],
+    SubjectIdentity: [SUBJECT],
+    Response: [
+        {
+            "text": "Two.\n",
+            "model": "example-1",
+            "finish_reason": "stop",
+            "usage": {"input": 40, "output": 2},
+            "seconds": 0.25,
+            "tool_calls": [{"name": "shell", "arguments": '{"argv": ["nproc"]}'}],
+            "probability": 0.625,
+        }
+    ],
+    Failure: [{"kind": "rate-limit", "message": "429", "retry": True, "retry_after": 1.5}],
+    Elicitation: [
+        {
+            "id": "lines",
+            "mode": "chat",
+            "text": "Answer in lines.",
+            "parser": "lines-1",
+            "scale": "percent",
+            "words": {"certain": 1, "doubtful": 0.25},
+        }
+    ],
+    Capture: [{"source_sha256": A, "body_sha256": B, "at": AT}],
+    Terms: [
+        {
+            "run": "20260301-093000-a1b2c3",
+            "board_sha256": A,
+            "profile_sha256": B,
+            "elicitation_sha256": C,
+            "subject": SUBJECT,
+            "epochs": 3,
+            "seed": 11,
+            "software": {"calibrant": "0.1.0", "python": "3.11.7", "platform": "linux-x86_64"},
+            "start": 4,
+            "at": AT,
+        }
+    ],
+    Start: [{"run": "20260301-093000-a1b2c3", "board_sha256": A, "subject_sha256": B, "at": AT}],
+    Project: [
+        {"profile": "default", "boards": ["boards/a.yaml"], "allow": {"commands": ["nproc"], "environment": ["TZ"]}}
+    ],
+}
+
+
+def vectors() -> dict[str, Any]:
+    """Kind by kind: what was written, the canonical bytes of the whole record, and the digest of its identity."""
+    return {
+        kind.schema_name: [_vector(kind, {"schema": kind.schema_name, **fields}) for fields in written]
+        for kind, written in RECORDS.items()
+    }
+
+
+def _vector(kind: type[Record], fields: dict[str, Any]) -> dict[str, Any]:
+    record = kind.from_dict(json.loads(json.dumps(fields)))
+    identity = record.identity_bytes()
+    shown = {} if identity == record.to_bytes() else {"identity": identity.decode("utf-8")}
+    return {"written": fields, "canonical": record.to_bytes().decode("utf-8"), **shown, "sha256": record.digest()}
