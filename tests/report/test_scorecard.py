@@ -193,7 +193,8 @@ def test_colours_are_for_terminals_that_want_them(monkeypatch, variable, coloure
 
 
 @pytest.mark.parametrize(("encoding", "drawn"), [("ascii", "#"), ("latin-1", "#"), ("utf-8", "█")])
-def test_bars_are_drawn_in_what_the_output_can_write(encoding, drawn) -> None:
+def test_bars_are_drawn_in_what_the_output_can_write(monkeypatch, encoding, drawn) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding=encoding, errors="backslashreplace")
     show(scorecard_view(scorecard([([RIGHT], [HONEST])])), stream)

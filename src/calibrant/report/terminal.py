@@ -14,10 +14,10 @@ from rich.text import Text
 
 from calibrant.records.figures import percent
 from calibrant.report.escape import visible
-from calibrant.report.view import Bars, Commands, Facts, Points, Section, Table, View
+from calibrant.report.view import Bars, Commands, Facts, Points, Table, View
 
 _BAR_WIDTH: Final = 30
-_PIPED_WIDTH: Final = 160
+_PIPED_WIDTH: Final = 4096  # what is read by a program is not folded
 _NARROW: Final = 100
 _COLOURS: Final = {"grounded": "green", "bluffing": "red", "hedging": "yellow", "neither": "magenta", "missing": "dim"}
 
@@ -49,22 +49,27 @@ def _print(view: View, console: Console) -> None:
         console.print()
         if section.title:
             console.print(Text(visible(section.title), style="bold"))
-        console.print(Padding(_body(section, console), (0, 0, 0, 2), expand=False))
+        if isinstance(section, Commands):
+            _print_commands(section, console)
+        else:
+            console.print(Padding(_body(section, console), (0, 0, 0, 2), expand=False))
 
 
-def _body(section: Section, console: Console) -> Grid:
+def _print_commands(section: Commands, console: Console) -> None:
+    """Commands, each in one line however long it is, so that it can be copied."""
+    longest = max((len(command) for command, _ in section.rows), default=0)
+    for command, purpose in section.rows:
+        line = Text("  ") + Text(visible(command).ljust(longest), style="cyan") + Text(f"  {visible(purpose)}")
+        console.print(line, soft_wrap=True)
+
+
+def _body(section: Facts | Table | Bars | Points, console: Console) -> Grid:
     if isinstance(section, Table):
         return _table(section, console)
     if isinstance(section, Bars):
         return _bars(section, console)
     if isinstance(section, Points):
         return _grid((("-", point) for point in section.points), first="dim", gap=1)
-    if isinstance(section, Commands):
-        return _grid(section.rows, first="cyan")
-    return _facts(section)
-
-
-def _facts(section: Facts) -> Grid:
     return _grid(section.rows, first="dim")
 
 
