@@ -27,11 +27,12 @@ BUSY_SECONDS: Final = 30.0
 
 _EMPTYING_SECONDS: Final = 1.0
 _SWITCHING_SECONDS: Final = 0.25
+_SIDE_FILE_SECONDS: Final = 3.0
+_MOMENT: Final = 0.1
 _SIDE_FILES: Final = ("-wal", "-shm", "-journal")
 _CACHE_KIB: Final = 16_384
 _LOG_PAGES: Final = 16_000  # each 4 KiB: moved into the file at most once in so many
-_PASSING: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
-_NEEDS_WRITING: Final = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
+_BUSY: Final = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 
 _COLUMNS: Final = {
     ("blobs", "digest", "BLOB", 1, 0),
@@ -215,25 +216,34 @@ def open_reader(path: Path) -> Database:
         MachineError: where it cannot be read.
     """
     refuse_what_is_no_file(path)
-    give_up = time.monotonic() + BUSY_SECONDS
+    begun = time.monotonic()
     with translated(path, "read"):
         while True:
             try:
                 return _checked(Database(path, "mode=ro"), path)
             except sqlite3.Error as raised:
-                code = code_of(raised)
-                if not is_passing(code) or time.monotonic() > give_up:
+                code, waited = code_of(raised), time.monotonic() - begun
+                if waited >= patience(code):
                     raise
-                if not os.access(path.parent, os.W_OK):
-                    return _open_in_read_only_folder(path)
-                if code == sqlite3.SQLITE_READONLY_ROLLBACK:
+                if code == sqlite3.SQLITE_READONLY_ROLLBACK and os.access(path.parent, os.W_OK):
                     _roll_back(path)
+                elif waited > _MOMENT and _needs_writing(code) and not os.access(path.parent, os.W_OK):
+                    return _open_in_read_only_folder(path)
             time.sleep(0.01)
 
 
-def is_passing(code: int | None) -> bool:
-    """Whether an error of a reader with this code may be gone when it tries again, as others open and close files."""
-    return code is not None and code & 0xFF in _PASSING | _NEEDS_WRITING
+def patience(code: int | None) -> float:
+    """How many seconds a reader goes on trying after an error with this code, for what may be gone the next moment.
+
+    Others that open and close the store make and remove its side files; what they do takes milliseconds.
+    """
+    if code is not None and code & 0xFF in _BUSY:
+        return BUSY_SECONDS
+    return _SIDE_FILE_SECONDS if _needs_writing(code) else 0.0
+
+
+def _needs_writing(code: int | None) -> bool:
+    return code is not None and code & 0xFF in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 
 
 def _roll_back(path: Path) -> None:

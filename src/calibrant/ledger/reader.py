@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from calibrant.ledger.database import BUSY_SECONDS, is_passing, open_reader
+from calibrant.ledger.database import open_reader, patience
 from calibrant.ledger.tables import Query
 from calibrant.ledger.trouble import code_of, translated
 
@@ -75,7 +75,7 @@ class Reader:
 
     def _step(self, read: Callable[[sqlite3.Connection], T]) -> T:
         """Do one read, and try again what another process's opening or closing of the store upset."""
-        give_up = 0.0
+        begun: float | None = None
         with self._lock, translated(self._path, "read"):
             if self._closed:
                 raise ValueError(f"the ledger {self._path} is closed")
@@ -83,9 +83,8 @@ class Reader:
                 try:
                     return read(self._database.driver)
                 except sqlite3.Error as raised:
-                    give_up = give_up or time.monotonic() + BUSY_SECONDS
-                    passing = is_passing(code_of(raised)) and not self._database.driver.in_transaction
-                    if not passing or time.monotonic() > give_up:
+                    begun = begun or time.monotonic()
+                    if self._database.driver.in_transaction or time.monotonic() - begun >= patience(code_of(raised)):
                         raise
                 fresh = open_reader(self._path)
                 self._database.close()
