@@ -84,6 +84,15 @@ def test_every_form_of_an_answer_is_shown(finished: Run, committed, shown) -> No
     assert item_row(item._replace(sealed=sealed))[4] == shown
 
 
+@pytest.mark.parametrize(
+    ("sure", "shown"), [(0, "0.00"), (1e-9, "<0.01"), (0.5, "0.50"), (0.9999, ">0.99"), (1, "1.00")]
+)
+def test_a_confidence_is_told_honestly(finished: Run, sure, shown) -> None:
+    item = next(finished.items())
+    expectation = Expectation(stance="assert", value="1", confidence=sure)
+    assert item_row(item._replace(sealed=item.sealed.model_copy(update={"expectation": expectation})))[5] == shown
+
+
 def test_rows_are_aligned_lines_without_a_control_character(finished: Run) -> None:
     lines = list(aligned(COLUMNS, map(item_row, finished.items()), NUMBERS))
     assert len(lines) == 13

@@ -232,6 +232,7 @@ def test_a_subject_is_described_by_what_tells_it_apart() -> None:
     )
     assert describe_subject(subject) == "model x/y, provider x, model y-2026-01-01, temperature 0, seed 7, test-double"
     assert describe_subject(SubjectIdentity(kind="local", name="gemma")) == "local gemma"
+    assert describe_subject(SubjectIdentity(kind="local", name="local")) == "local"
 
 
 def test_a_notebook_shows_a_scorecard_as_a_table() -> None:

@@ -35,7 +35,7 @@ def item_row(item: Item) -> tuple[str, ...]:
         item.challenge.half or "–",
         expectation.stance if expectation is not None else "–",
         _answer(expectation) if expectation is not None else item.response.text.strip(),
-        f"{confidence:.2f}" if confidence is not None else "–",
+        _confidence(confidence) if confidence is not None else "–",
         _fact(item.resolution),
         code_of(item),
         _verdict(item),
@@ -67,6 +67,13 @@ def item_json(item: Item) -> dict[str, Any]:
 def code_of(item: Item) -> str:
     """The code of what was decided on an item, or the state that it is in without one."""
     return item.outcome.decision.code if item.outcome.decision is not None else item.outcome.state
+
+
+def _confidence(confidence: float) -> str:
+    """Two places; only nothing is ``0.00`` and only all is ``1.00``."""
+    if 0 < confidence < 0.005:
+        return "<0.01"
+    return ">0.99" if 0.995 <= confidence < 1 else f"{confidence:.2f}"
 
 
 def _verdict(item: Item) -> str:

@@ -177,7 +177,7 @@ def _ledger(scorecard: Scorecard) -> Section:
 
 def describe_subject(subject: SubjectIdentity) -> str:
     """Who answered, in one line: its kind and name, and the parts of its identity that tell it from others."""
-    parts = [f"{subject.kind} {subject.name}"]
+    parts = [subject.name if subject.name == subject.kind else f"{subject.kind} {subject.name}"]
     named = (("provider", subject.provider), ("model", subject.model), ("version", subject.version))
     parts += [f"{name} {value}" for name, value in named if value is not None and value != subject.name]
     parts += [f"temperature {subject.temperature:g}"] if subject.temperature is not None else []

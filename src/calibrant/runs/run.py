@@ -32,7 +32,7 @@ from calibrant.runs.plan import Task
 from calibrant.runs.project import find_project
 from calibrant.runs.scoring import Decisions, refuse_label, score
 from calibrant.runs.session import Clockwork, Pace, Progress, Session, stamp
-from calibrant.runs.source import RunSource, capture_sources, seal_terms
+from calibrant.runs.source import RunSource, seal_terms
 from calibrant.runs.verify import Verification, scorecard_bytes, verify
 from calibrant.subjects.base import Subject
 from calibrant.subjects.registry import open_subject
@@ -264,17 +264,19 @@ async def run_async(
     board = board if isinstance(board, Board) else load_board(board)
     project = find_project(board.folder)
     world = World(board.folder, allow if allow is not None else project.allow if project is not None else Allow())
-    check(board, world).refuse()
+    checked = check(board, world)
+    checked.refuse()
     runs_folder = Path(runs) if runs is not None else project.runs if project is not None else Path("runs")
     opened = as_subject(subject)
     try:
         template = find_template(elicitation if elicitation is not None else opened.elicitation)
-        captures = capture_sources(board)
-        terms = _terms(board, opened.identity, template.digest(), captures, epochs, seed, level, runs_folder, clock)
+        terms = _terms(
+            board, opened.identity, template.digest(), checked.captures, epochs, seed, level, runs_folder, clock
+        )
         folder = runs_folder / terms.run
         with _new_ledger(folder) as ledger:
             _write_origin(folder, board, subject)
-            seal_terms(ledger, terms, board, template, captures.values())
+            seal_terms(ledger, terms, board, template, checked.captures.values())
             current = Run(folder)
             started(current)
             source = RunSource(ledger)
@@ -333,7 +335,7 @@ def _terms(
     if epochs < 1:
         raise InputError(Problem(f"{epochs} epochs", "at least one"))
     now = clock.now()
-    name = f"{stamp(now)}-{secrets.token_hex(3)}"
+    name = f"{stamp(now)}-{now.microsecond:05x}{secrets.token_hex(2)}"  # names sort by the time of the start
     _make_folder(runs)
     register = Register.at(runs)
     start = Start(run=name, board_sha256=board.digest(), subject_sha256=identity.digest(), at=now)
