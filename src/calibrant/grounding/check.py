@@ -42,44 +42,82 @@ def check_board(
     where: Callable[[int], Where] = lambda index: Where(field=f"challenges[{index}]"),
     policies: Mapping[str, Policy] = POLICIES,
 ) -> BoardCheck:
-    """Check a board against its profile, in one pass over its challenges, in this order:
+    """Check a board against its profile; see `BoardChecker`."""
+    checker = BoardChecker(header, profile, where, policies)
+    for challenge in challenges:
+        checker.take(challenge)
+    return checker.finish()
+
+
+class BoardChecker:
+    """Checks a board in one pass over its challenges, in this order:
 
     1. options exclude one another and cover the plausible space;
     2. no out-half is settled by a source that finds a fact;
-    3. every pair has both halves (a half-written pair is named);
-    4. the target or an inline fact of a pair does not stand in what its out-half shows;
-    5. no null policy is paid a pair;
-    6. every lane has a grounding pair of its own.
+    3. the target or an inline fact of a pair does not stand in what its out-half shows;
+    4. no null policy is paid a pair;
+    5. every pair has both halves (a half-written pair is named);
+    6. every lane has a challenge of its own.
 
     ``where`` tells in which place a challenge was written, by its index.
     """
-    found = BoardCheck(policies=dict.fromkeys(policies, 0))
-    open_pairs: dict[str, tuple[int, Challenge]] = {}
-    paid_pairs: dict[str, list[str]] = {name: [] for name in policies}
-    chance = random.Random(_SEED)  # noqa: S311 - a null policy that picks at random, not a secret
-    for index, challenge in enumerate(challenges):
+
+    def __init__(
+        self, header: BoardHeader, profile: Profile, where: Callable[[int], Where], policies: Mapping[str, Policy]
+    ) -> None:
+        self._header = header
+        self._profile = profile
+        self._where = where
+        self._policies = policies
+        self._found = BoardCheck(policies=dict.fromkeys(policies, 0))
+        self._open: dict[str, tuple[int, Challenge]] = {}
+        self._paid: dict[str, list[str]] = {name: [] for name in policies}
+        self._chance = random.Random(_SEED)  # noqa: S311 - a null policy that picks at random, not a secret
+        self._played: dict[tuple[str, str], tuple[str, ...]] = {}
+
+    def take(self, challenge: Challenge) -> None:
+        """Take in the next challenge of the board."""
+        found, index = self._found, self._found.challenges
         found.challenges += 1
         found.by_seat[challenge.seat] += 1
         found.by_test_type[challenge.test_type] += 1
-        found.problems += [_placed(problem, where(index)) for problem in _options(challenge)]
-        found.warnings += [_placed(problem, where(index)) for problem in _out_source(challenge)]
+        found.problems += [_placed(problem, self._where(index)) for problem in _options(challenge)]
+        found.warnings += [_placed(problem, self._where(index)) for problem in _out_source(challenge)]
         if challenge.pair_id is None:
-            continue
-        if challenge.pair_id not in open_pairs:
-            open_pairs[challenge.pair_id] = (index, challenge)
-            continue
-        first_index, first = open_pairs.pop(challenge.pair_id)
-        found.pairs += 1
-        in_half, out_half = (first, challenge) if first.half == "in" else (challenge, first)
-        out_index = index if challenge is out_half else first_index
-        found.problems += [_placed(p, where(out_index)) for p in _leaks(in_half, out_half, header)]
-        for name, pair_id in paid(in_half, out_half, chance, policies):
-            found.policies[name] += 1
-            paid_pairs[name].append(pair_id)
-    found.problems += [_half_written(c, where(i)) for i, c in open_pairs.values() if _must_pair(profile, c)]
-    found.problems += list(_paid(paid_pairs))
-    found.problems += list(_uncovered(header, found))
-    return found
+            return
+        if challenge.pair_id not in self._open:
+            self._open[challenge.pair_id] = (index, challenge)
+            return
+        first_index, first = self._open.pop(challenge.pair_id)
+        if first.half == "in":
+            self._take_pair(first, challenge, index)
+        else:
+            self._take_pair(challenge, first, first_index)
+
+    def finish(self) -> BoardCheck:
+        """What was found."""
+        unpaired = ((c, self._where(i)) for i, c in self._open.values() if _must_pair(self._profile, c))
+        self._found.problems += [_half_written(challenge, place) for challenge, place in unpaired]
+        self._found.problems += list(_paid(self._paid))
+        self._found.problems += list(_uncovered(self._header, self._found))
+        return self._found
+
+    def _take_pair(self, in_half: Challenge, out_half: Challenge, out_index: int) -> None:
+        self._found.pairs += 1
+        leaks = _leaks(in_half, out_half, self._header)
+        self._found.problems += [_placed(problem, self._where(out_index)) for problem in leaks]
+        for name in self._play(in_half, out_half):
+            self._found.policies[name] += 1
+            self._paid[name].append(str(in_half.pair_id))
+
+    def _play(self, in_half: Challenge, out_half: Challenge) -> tuple[str, ...]:
+        """The null policies that a pair pays. They see nothing but the two outcome spaces, so equal ones play once."""
+        if in_half.outcome is None or out_half.outcome is None:
+            return ()
+        spaces = (in_half.outcome.model_dump_json(), out_half.outcome.model_dump_json())
+        if spaces not in self._played:
+            self._played[spaces] = tuple(p.policy for p in paid(in_half, out_half, self._chance, self._policies))
+        return self._played[spaces]
 
 
 def _placed(problem: Problem, place: Where) -> Problem:

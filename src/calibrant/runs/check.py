@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from calibrant.errors import InputError, Problem, Where
-from calibrant.grounding.check import BoardCheck, check_board
+from calibrant.grounding.check import BoardCheck, BoardChecker
+from calibrant.grounding.policies import POLICIES
 from calibrant.records.board import Challenge, Evidence, Source
 from calibrant.runs.boards import Board, load_board
 from calibrant.runs.project import find_project
@@ -21,11 +23,13 @@ _MOST_EXECUTES: Final = 1000
 class Check:
     """The check of a board on this machine.
 
-    ``executes`` are the commands, calls and files outside its folder that a run would touch, in plain words.
+    ``executes`` are the commands, calls and files outside its folder that a run would touch, in plain words;
+    ``captures`` the sources that evidence is taken from when a run starts, by their digest.
     """
 
     board: BoardCheck
     executes: dict[str, None] = field(default_factory=dict)
+    captures: dict[str, Source] = field(default_factory=dict)
 
     @property
     def problems(self) -> list[Problem]:
@@ -64,12 +68,17 @@ def check(board: Board | str | Path, world: World | None = None, *, allow: Allow
     board = board if isinstance(board, Board) else load_board(board)
     if world is None:
         world = World(board.folder, allow if allow is not None else allowed_in(board.folder))
-    found = Check(check_board(board.header, board.profile, board.challenges, where=board.where))
+    checker = BoardChecker(board.header, board.profile, board.where, POLICIES)
+    sources = _Sources(world)
     for number, seat in enumerate(board.header.seats):
         place = Where(str(board.source) if board.source else None, field=f"seats[{number}]")
-        _check_evidence(found, world, seat.evidence, place)
+        sources.take_evidence(seat.evidence, place)
     for number, challenge in enumerate(board.challenges):
-        _check_sources(found, world, challenge, board.where(number))
+        checker.take(challenge)
+        sources.take(challenge, number, board.where)
+    found = Check(checker.finish(), sources.executes, sources.captures)
+    found.problems.extend(sources.problems)
+    found.warnings.extend(sources.warnings)
     return found
 
 
@@ -79,29 +88,39 @@ def allowed_in(folder: Path) -> Allow:
     return project.allow if project is not None else Allow()
 
 
-def _check_sources(found: Check, world: World, challenge: Challenge, place: Where) -> None:
-    _check_evidence(found, world, challenge.evidence, place)
-    if challenge.resolver is not None:
-        _check_source(found, world, challenge.resolver, place, "resolver")
+class _Sources:
+    """What the sources of a board, met one by one, need and touch on this machine."""
 
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.executes: dict[str, None] = {}
+        self.captures: dict[str, Source] = {}
+        self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
 
-def _check_evidence(found: Check, world: World, evidence: tuple[Evidence, ...], place: Where) -> None:
-    for index, item in enumerate(evidence):
-        if item.capture is not None:
-            _check_source(found, world, item.capture, place, f"evidence[{index}].capture")
+    def take(self, challenge: Challenge, number: int, where: Callable[[int], Where]) -> None:
+        if challenge.evidence:
+            self.take_evidence(challenge.evidence, where(number))
+        if challenge.resolver is not None:
+            self._take_source(challenge.resolver, "resolver", lambda: where(number))
 
+    def take_evidence(self, evidence: tuple[Evidence, ...], place: Where) -> None:
+        for index, item in enumerate(evidence):
+            if item.capture is not None:
+                self.captures.setdefault(item.capture.digest(), item.capture)
+                self._take_source(item.capture, f"evidence[{index}].capture", lambda: place)
 
-def _check_source(found: Check, world: World, source: Source, place: Where, name: str) -> None:
-    try:
-        obstacle = world.obstacle(source, name)
-        if len(found.executes) < _MOST_EXECUTES:
-            found.executes.update(dict.fromkeys(world.executes(source, name)))
-    except InputError as refused:
-        found.problems.extend(_below(problem, place, name) for problem in refused.problems)
-        return
-    if obstacle is not None:
-        fix = "Without it these challenges end as unreachable."
-        found.warnings.append(_below(Problem(obstacle, "a source that can be asked here", fix), place, name))
+    def _take_source(self, source: Source, name: str, place: Callable[[], Where]) -> None:
+        try:
+            obstacle = self._world.obstacle(source, name)
+            if len(self.executes) < _MOST_EXECUTES:
+                self.executes.update(dict.fromkeys(self._world.executes(source, name)))
+        except InputError as refused:
+            self.problems.extend(_below(problem, place(), name) for problem in refused.problems)
+            return
+        if obstacle is not None:
+            fix = "Without it these challenges end as unreachable."
+            self.warnings.append(_below(Problem(obstacle, "a source that can be asked here", fix), place(), name))
 
 
 def _below(problem: Problem, place: Where, name: str) -> Problem:

@@ -323,15 +323,14 @@ def blocking(work: Coroutine[Any, Any, T]) -> T:
 def _terms(
     board: Board,
     identity: SubjectIdentity,
-    elicitation: str,
-    captures: Iterable[str],
+    named: tuple[str, tuple[str, ...]],
     epochs: int,
     seed: int,
     level: float,
     runs: Path,
     clock: Clockwork,
 ) -> Terms:
-    """The terms of a new run, noted in the project's register."""
+    """The terms of a new run, noted in the project's register; ``named`` are elicitation and captures, by digest."""
     if epochs < 1:
         raise InputError(Problem(f"{epochs} epochs", "at least one"))
     now = clock.now()
@@ -345,12 +344,12 @@ def _terms(
         run=name,
         board_sha256=board.digest(),
         profile_sha256=board.profile.digest(),
-        elicitation_sha256=elicitation,
+        elicitation_sha256=named[0],
         subject=identity,
         epochs=epochs,
         seed=seed,
         level=level,
-        captures=tuple(captures),
+        captures=named[1],
         software=Software(calibrant=__version__, python=platform.python_version(), platform=platform.system()),
         start=earlier + 1,
         at=now,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import Final, TypeVar
 
 from calibrant import canonical
@@ -27,13 +26,6 @@ _MOST_BLOCKS = 8
 R = TypeVar("R", bound=Record)
 
 
-def capture_sources(board: Board) -> dict[str, Source]:
-    """Every distinct source that evidence of the board's seats and challenges is captured from, by its digest."""
-    holders = chain((seat.evidence for seat in board.header.seats), (c.evidence for c in board.challenges))
-    captured = (item.capture for item in chain.from_iterable(holders))
-    return {source.digest(): source for source in captured if source is not None}
-
-
 def seal_terms(
     ledger: Ledger, terms: Terms, board: Board, elicitation: Elicitation, captures: Iterable[Source]
 ) -> None:
@@ -42,13 +34,12 @@ def seal_terms(
     The challenges go in first, block by block; the terms are the first *entry*, written when all that they name is
     there, so that a ledger with terms is a ledger that can be resumed.
     """
-    listed = bytearray()
-    for start in range(0, len(board.challenges), BLOCK):
-        block = [challenge.identity_bytes() for challenge in board.challenges[start : start + BLOCK]]
-        listed += b"".join(bytes.fromhex(canonical.sha256(data)) for data in block)
-        ledger.append([], block)
+    challenges = board.challenges
+    for start in range(0, len(challenges), BLOCK):
+        ledger.append([], map(challenges.identity_bytes, range(start, min(start + BLOCK, len(challenges)))))
+    listed = b"".join(bytes.fromhex(challenges.digest(number)) for number in range(len(challenges)))
     named = [record.identity_bytes() for record in (board.header, board.profile, elicitation, *captures)]
-    ledger.append([Draft("terms", terms.run, terms.to_bytes())], [bytes(listed), *named])
+    ledger.append([Draft("terms", terms.run, terms.to_bytes())], [listed, *named])
 
 
 class RunSource:
