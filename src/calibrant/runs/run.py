@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from calibrant._version import __version__
 from calibrant.errors import CannotCheck, InputError, MachineError, Problem, Where, quote
@@ -270,9 +270,8 @@ async def run_async(
     opened = as_subject(subject)
     try:
         template = find_template(elicitation if elicitation is not None else opened.elicitation)
-        terms = _terms(
-            board, opened.identity, template.digest(), checked.captures, epochs, seed, level, runs_folder, clock
-        )
+        asked = Asked(template.digest(), tuple(checked.captures), epochs, seed, level)
+        terms = _terms(board, opened.identity, asked, runs_folder, clock)
         folder = runs_folder / terms.run
         with _new_ledger(folder) as ledger:
             _write_origin(folder, board, subject)
@@ -320,19 +319,20 @@ def blocking(work: Coroutine[Any, Any, T]) -> T:
     return outcome[0]
 
 
-def _terms(
-    board: Board,
-    identity: SubjectIdentity,
-    named: tuple[str, tuple[str, ...]],
-    epochs: int,
-    seed: int,
-    level: float,
-    runs: Path,
-    clock: Clockwork,
-) -> Terms:
-    """The terms of a new run, noted in the project's register; ``named`` are elicitation and captures, by digest."""
-    if epochs < 1:
-        raise InputError(Problem(f"{epochs} epochs", "at least one"))
+class Asked(NamedTuple):
+    """How a run is asked for, as far as its terms hold it."""
+
+    elicitation: str
+    captures: tuple[str, ...]
+    epochs: int
+    seed: int
+    level: float
+
+
+def _terms(board: Board, identity: SubjectIdentity, asked: Asked, runs: Path, clock: Clockwork) -> Terms:
+    """The terms of a new run, noted in the project's register."""
+    if asked.epochs < 1:
+        raise InputError(Problem(f"{asked.epochs} epochs", "at least one"))
     now = clock.now()
     name = f"{stamp(now)}-{now.microsecond:05x}{secrets.token_hex(2)}"  # names sort by the time of the start
     _make_folder(runs)
@@ -344,12 +344,12 @@ def _terms(
         run=name,
         board_sha256=board.digest(),
         profile_sha256=board.profile.digest(),
-        elicitation_sha256=named[0],
+        elicitation_sha256=asked.elicitation,
         subject=identity,
-        epochs=epochs,
-        seed=seed,
-        level=level,
-        captures=named[1],
+        epochs=asked.epochs,
+        seed=asked.seed,
+        level=asked.level,
+        captures=asked.captures,
         software=Software(calibrant=__version__, python=platform.python_version(), platform=platform.system()),
         start=earlier + 1,
         at=now,
