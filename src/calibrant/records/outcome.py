@@ -61,7 +61,8 @@ class Categorical(_Outcome):
     @model_validator(mode="after")
     def _closed_or_open(self) -> Self:
         if not self.open and len(self.values) < 2:
-            refuse(f"{len(self.values)} values", "at least two values", "List them, or write `open: true`.")
+            found = "one value" if self.values else "no values"
+            refuse(found, "at least two values", "List them, or write `open: true`.")
         return self
 
 

@@ -131,7 +131,7 @@ def _written_path(loc: tuple[str | int, ...], value: Any) -> tuple[str | int, ..
         last = index == len(loc) - 1
         if step == "[key]":  # pydantic's name for a key itself
             break
-        if isinstance(value, Mapping) and (step in value or last):
+        if isinstance(value, Mapping) and (step in value or (last and step != value.get("kind"))):
             path.append(step)
             value = value.get(step)
         elif isinstance(value, list | tuple) and isinstance(step, int) and step < len(value):

@@ -184,7 +184,7 @@ class _Builder:
     def _sequence(self, start: Event) -> _Node:
         values: list[Any] = []
         spots: list[Spot] = []
-        node = _Node(values, Spot(start.start_mark.line + 1, spots))
+        node = _Node(values, Spot(start.start_mark.line + 1, spots), height=1)
         while not isinstance(event := next(self._events), SequenceEndEvent):
             self._path.append(len(values))
             item = self._node(event)
@@ -197,7 +197,7 @@ class _Builder:
     def _mapping(self, start: Event) -> _Node:
         values: dict[str, Any] = {}
         spots: dict[str, Spot] = {}
-        node = _Node(values, Spot(start.start_mark.line + 1, spots))
+        node = _Node(values, Spot(start.start_mark.line + 1, spots), height=1)
         while not isinstance(event := next(self._events), MappingEndEvent):
             key, line = self._key(event), event.start_mark.line + 1
             if key in values:
@@ -219,6 +219,8 @@ class _Builder:
                 self._anchors[event.anchor] = _Node(key, Spot(event.start_mark.line + 1))
         else:
             self._refuse(event, "a list or a map as a key", "text as a key")
+        if key is None and isinstance(event, ScalarEvent) and not event.value:
+            self._refuse(event, "a colon without a key", "text as a key", "Write the key before it.")
         if not isinstance(key, str):
             written = event.value if isinstance(event, ScalarEvent) else str(key)
             self._refuse(

@@ -43,10 +43,11 @@ class Spool:
     def _move_to_disk(self) -> None:
         try:
             if self._file is None:
-                self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the object
+                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with the object
                 weakref.finalize(self, self._file.close)
-            self._file.write(self._recent)
-            self._file.flush()
+            rest = bytes(self._recent)
+            while rest:
+                rest = rest[os.write(self._file.fileno(), rest) :]
         except OSError as failed:
             folder = tempfile.gettempdir()
             raise MachineError(f"The challenges could not be kept in {folder}: {failed.strerror}.") from failed
