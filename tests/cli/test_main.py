@@ -21,6 +21,7 @@ from calibrant._version import __version__
 from calibrant.cli.main import app
 from calibrant.records.scorecard import Scorecard
 from tests.cli.rigs import COMMAND, clean, command, facts_board, invoke, recorded, run_of
+from tests.runs.rigs import pair, write_board
 
 NAMES = ["init", "check", "run", "show", "verify", "resolve", "runs"]
 
@@ -269,3 +270,51 @@ def test_progress_is_a_live_bar_in_a_terminal(tmp_path: Path) -> None:
     assert process.returncode == 0
     assert b"\x1b[" in b"".join(seen)
     assert b"\x1b" not in out
+
+
+# --- options of the subject -----------------------------------------------------------------------------------------
+
+
+def test_an_option_of_the_subject_is_set_kept_and_used_again(tmp_path: Path) -> None:
+    subject = slow(tmp_path, 0)
+    args = ["--option", "concurrency=2", "-o", "timeout=30", "--retries", "0", "--quiet"]
+    assert invoke("run", facts_board(tmp_path), "--subject", subject, *args).code == 5
+    (origin,) = (tmp_path / "runs").glob("*/origin.json")
+    assert canonical.decode(origin.read_bytes())["options"] == {"concurrency": "2", "timeout": "30"}
+    (tmp_path / "there").touch()
+    assert invoke("run", "--resume", "--quiet").code == 0
+
+
+def test_an_option_that_looks_like_a_secret_is_not_kept(tmp_path: Path) -> None:
+    secret = "hf_abcdefghijklmnop"
+    (tmp_path / "say.py").write_text("import json, sys\nprint(json.dumps({'text': 'x'}))\n", encoding="utf-8")
+    subject = f"command:{sys.executable} {tmp_path / 'say.py'} --key={secret}"
+    done = invoke("run", facts_board(tmp_path), "--subject", subject, "--quiet")
+    assert done.code == 0, done.err
+    assert secret not in done.out + done.err
+    assert all(secret.encode() not in path.read_bytes() for path in (tmp_path / "runs").rglob("*") if path.is_file())
+    again = invoke("run", "--resume")
+    assert again.code == 2
+    assert "does not say how its subject was asked for" in again.err
+    assert invoke("run", "--resume", "--subject", subject, "--quiet").code == 0
+
+
+@pytest.mark.parametrize("option", ["concurrency", "=3", "concurency=3", "concurrency=0", "concurrency=many"])
+def test_an_option_that_is_none_is_refused(tmp_path: Path, option: str) -> None:
+    done = invoke("run", facts_board(tmp_path), "--subject", slow(tmp_path, 0), "-o", option)
+    assert done.code == 2
+    assert done.out == ""
+    assert "Traceback" not in done.err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_what_to_know_before_a_run_is_told(tmp_path: Path) -> None:
+    known = [c for n in range(30) for c in pair(n, str(1000 + n))]
+    for challenge in known:
+        if challenge["half"] == "out":
+            challenge["resolver"] = {"kind": "facts", "value": "7"}
+    done = invoke("run", write_board(tmp_path, known), "--subject", slow(tmp_path, 0))
+    warnings = [line for line in done.err.splitlines() if line.startswith("warning: ")]
+    assert "an out-half resolved by" in warnings[0]
+    assert len(warnings) == 21
+    assert "calibrant check" in warnings[-1]

@@ -133,6 +133,10 @@ def run(
             help="Who answers: local, replay:FILE, command:ARGV, python:MODULE.FUNCTION, model:PROVIDER/NAME.",
         ),
     ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--option", "-o", metavar="NAME=VALUE", help="Set an option of the subject; may be repeated."),
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     epochs: Annotated[int | None, typer.Option(metavar="N", help="Times that each challenge is asked. [1]")] = None,
     elicitation: Annotated[
@@ -156,15 +160,28 @@ def run(
 
     if not math.isfinite(timeout):
         raise typer.BadParameter("a number of seconds is wanted", param_hint="--timeout")
+    options = _options(option or [])
     effort = Effort(timeout, retries, tuple(allow_command or ()), allow_commands, quiet, json)
     if resume:
         _refuse_with_resume({"--epochs": epochs, "--elicitation": elicitation, "--seed": seed})
-        return resume_run(what or "latest", subject, runs, effort)
+        return resume_run(what or "latest", subject, options or None, runs, effort)
     if what is None:
         raise typer.BadParameter("a board is wanted, or --resume", param_hint="BOARD")
     if subject is None:
         raise typer.BadParameter("say who answers, for example --subject local", param_hint="--subject")
-    return start_run(Path(what), subject, runs, Terms(1 if epochs is None else epochs, elicitation, seed or 0), effort)
+    return start_run(
+        Path(what), subject, options, runs, Terms(1 if epochs is None else epochs, elicitation, seed or 0), effort
+    )
+
+
+def _options(given: list[str]) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise typer.BadParameter("an option is written NAME=VALUE, such as temperature=0", param_hint="--option")
+        options[name] = value
+    return options
 
 
 def _refuse_with_resume(given: dict[str, object]) -> None:

@@ -18,6 +18,7 @@ from calibrant.values import format_duration
 
 _LINE_EVERY: Final = 5.0
 _BAR_EVERY: Final = 0.1
+_MOST_WARNINGS: Final = 20
 
 
 class Meter:
@@ -30,10 +31,23 @@ class Meter:
         self.last: Progress | None = None
         self._began = time.monotonic()
         self._shown = self._began
+        self._warnings = 0
+
+    def warned(self, warning: str) -> None:
+        """Take note of something to know before the run starts."""
+        self._warnings += 1
+        if self._warnings <= _MOST_WARNINGS:
+            self.tell(f"warning: {visible(warning)}")
+        elif self._warnings == _MOST_WARNINGS + 1:
+            self.tell("warning: and more; `calibrant check` lists them")
+
+    def tell(self, text: str) -> None:
+        """Tell the user something in a line; this one is quiet."""
 
     def started(self, run: Run) -> None:
-        """Take note of the run, whose terms are sealed now."""
+        """Take note of the run, whose terms are sealed now, and say which it is."""
         self.run = run
+        self.tell(f"run {run.id}, subject {visible(run.terms.subject.name)}")
 
     def progress(self, now: Progress) -> None:
         """Take note of how far it is; called after every answer, so it has to cost next to nothing."""
@@ -59,10 +73,9 @@ class Lines(Meter):
 
     every = _LINE_EVERY
 
-    def started(self, run: Run) -> None:
-        """Say which run it is."""
-        super().started(run)
-        say(f"run {run.id}, subject {visible(run.terms.subject.name)}")
+    def tell(self, text: str) -> None:
+        """Write a line."""
+        say(text)
 
     def show(self, now: Progress) -> None:
         """Write a line."""
@@ -86,10 +99,9 @@ class Bar(Meter):
         self.live = Live(BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), text, console=console, transient=True)
         self._task = self.live.add_task("", total=None)
 
-    def started(self, run: Run) -> None:
-        """Say which run it is."""
-        super().started(run)
-        self.live.console.print(f"run {run.id}, subject {visible(run.terms.subject.name)}")
+    def tell(self, text: str) -> None:
+        """Write a line above the bar."""
+        self.live.console.print(text)
 
     def show(self, now: Progress) -> None:
         """Move the bar."""

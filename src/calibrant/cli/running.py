@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +49,9 @@ class Terms:
     seed: int
 
 
-def start_run(path: Path, subject: str, runs: Path | None, terms: Terms, effort: Effort) -> int:
+def start_run(
+    path: Path, subject: str, options: Mapping[str, str], runs: Path | None, terms: Terms, effort: Effort
+) -> int:
     """Run a board to its end and show the scorecard."""
     board = load_board(path)
     allow = widened(board.folder, effort.commands, every=effort.all_commands)
@@ -57,10 +59,12 @@ def start_run(path: Path, subject: str, runs: Path | None, terms: Terms, effort:
         run = start(
             board,
             subject,
+            options=options,
             runs=runs,
             allow=allow,
             pace=effort.pace,
             progress=meter.progress,
+            warned=meter.warned,
             started=meter.started,
             epochs=terms.epochs,
             elicitation=terms.elicitation,
@@ -69,13 +73,15 @@ def start_run(path: Path, subject: str, runs: Path | None, terms: Terms, effort:
     return _finish(run, meter, effort)
 
 
-def resume_run(reference: str, subject: str | None, runs: Path | None, effort: Effort) -> int:
+def resume_run(
+    reference: str, subject: str | None, options: Mapping[str, str] | None, runs: Path | None, effort: Effort
+) -> int:
     """Go on with a run and show the scorecard."""
     run = open_named(reference, runs)
     allow = _allow(run, effort.commands, every=effort.all_commands)
     with meter_for(quiet=effort.quiet) as meter, _stoppable(meter):
         meter.started(run)
-        run.resume(subject, allow=allow, pace=effort.pace, progress=meter.progress)
+        run.resume(subject, options=options, allow=allow, pace=effort.pace, progress=meter.progress)
     return _finish(run, meter, effort)
 
 

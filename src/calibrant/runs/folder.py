@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar, Final
 
+from pydantic import Field
+
 from calibrant.errors import InputError, MachineError, Problem, Where, nearest, quote
 from calibrant.records.base import Record
+from calibrant.subjects.base import Options
 
 RUN_DB: Final = "run.db"
 SCORECARD: Final = "scorecard.json"
@@ -26,6 +29,8 @@ class Origin(Record):
     """The folder that the board's relative paths start from, relative to the run's own."""
     subject: str | None = None
     """What was asked for as the subject, where that was a text."""
+    options: Options = Field(default_factory=dict)
+    """The subject's options, but for those that look like a secret."""
 
 
 def run_folders(runs: Path) -> Iterator[Path]:

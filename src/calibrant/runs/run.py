@@ -34,7 +34,8 @@ from calibrant.runs.scoring import Decisions, refuse_label, score
 from calibrant.runs.session import Clockwork, Pace, Progress, Session, stamp
 from calibrant.runs.source import RunSource, seal_terms
 from calibrant.runs.verify import Verification, scorecard_bytes, verify
-from calibrant.subjects.base import Subject
+from calibrant.subjects.base import Options, Subject, warnings_of
+from calibrant.subjects.hiding import hide_secrets
 from calibrant.subjects.registry import open_subject
 from calibrant.world.base import Allow
 from calibrant.world.registry import World
@@ -115,6 +116,7 @@ class Run:
         self,
         subject: SubjectLike | None = None,
         *,
+        options: Options | None = None,
         folder: Path | None = None,
         allow: Allow | None = None,
         pace: Pace = Pace(),
@@ -123,17 +125,18 @@ class Run:
     ) -> Scorecard:
         """Ask what was not answered, settle what is owed, and score. Nothing that was answered is asked again.
 
-        ``subject`` is wanted only where the run does not say how it was asked for; it has to be the same subject.
+        ``subject`` and its ``options`` are wanted only where the run does not say how it was asked for; it has to be
+        the same subject.
 
         Raises:
             InputError: for another subject than the one that the terms name, saying what differs.
             RunLocked: where another process works on this run.
             MachineError: where the subject or the disk fails.
         """
-        world, spec = self._world(folder, allow)
+        world, origin = self._world(folder, allow)
         with Ledger.open(self.folder / RUN_DB, write=True) as ledger:
             source = RunSource(ledger)
-            opened = as_subject(subject if subject is not None else self._told_subject(spec))
+            opened = self._subject_again(subject, options, origin)
             try:
                 _refuse_other_subject(source.terms.subject, opened.identity)
                 (self.folder / SCORECARD).unlink(missing_ok=True)
@@ -192,19 +195,22 @@ class Run:
             ledger.append(drafts)
             return self._write_scorecard(ledger, source)
 
-    def _world(self, folder: Path | None, allow: Allow | None) -> tuple[World, str | None]:
+    def _world(self, folder: Path | None, allow: Allow | None) -> tuple[World, Origin | None]:
         origin = None if folder is not None else read_origin(self.folder)
         base = folder if folder is not None else (self.folder / (origin.folder if origin else ".")).resolve()
         if allow is None:
             project = find_project(base)
             allow = project.allow if project is not None else Allow()
-        return World(base, allow), origin.subject if origin is not None else None
+        return World(base, allow), origin
 
-    def _told_subject(self, spec: str | None) -> str:
-        if spec is None:
-            found = f"the run {self.id}, whose subject was given as a Python object"
+    def _subject_again(self, given: SubjectLike | None, options: Options | None, origin: Origin | None) -> Subject:
+        told = origin.subject if origin is not None else None
+        if given is None and told is None:
+            found = f"the run {self.id}, which does not say how its subject was asked for"
             raise InputError(Problem(found, "the subject again", "Pass the same subject."))
-        return spec
+        if options is None and origin is not None and given in (None, told):
+            options = origin.options
+        return as_subject(given if given is not None else str(told), options)
 
     def _write_scorecard(self, ledger: Ledger, source: RunSource, decisions: Decisions | None = None) -> Scorecard:
         scorecard = score(ledger, source, decisions)
@@ -231,6 +237,7 @@ async def run_async(
     board: Board | str | Path,
     subject: SubjectLike,
     *,
+    options: Options | None = None,
     epochs: int = 1,
     elicitation: str | None = None,
     seed: int = 0,
@@ -239,6 +246,7 @@ async def run_async(
     allow: Allow | None = None,
     pace: Pace = Pace(),
     progress: Callable[[Progress], None] = lambda _: None,
+    warned: Callable[[str], None] = lambda _: None,
     started: Callable[[Run], None] = lambda _: None,
     clockwork: Clockwork | None = None,
 ) -> Run:
@@ -248,12 +256,14 @@ async def run_async(
         board: a board, or the path of its file.
         subject: ``local``, ``replay:FILE``, ``command:ARGV``, ``python:MODULE.FUNCTION``, ``model:NAME``; a subject
             object; or a function that answers a question.
+        options: what is set for a subject that is named: ``{"temperature": 0}``.
         epochs: how often each challenge is asked.
         elicitation: the template; without one, the subject's own.
         seed: the seed of the first epoch; later epochs count up from it.
         level: the level of every interval.
         runs: the folder of runs; without one, the project's.
         allow: what the board may reach; without one, what the project file allows.
+        warned: called before anything starts, with each thing to know about the board or the subject.
         started: called once, when the terms are sealed and before anybody is asked.
 
     Raises:
@@ -267,14 +277,16 @@ async def run_async(
     checked = check(board, world)
     checked.refuse()
     runs_folder = Path(runs) if runs is not None else project.runs if project is not None else Path("runs")
-    opened = as_subject(subject)
+    opened = as_subject(subject, options)
     try:
+        for warning in (*map(str, checked.warnings), *warnings_of(opened)):
+            warned(warning)
         template = find_template(elicitation if elicitation is not None else opened.elicitation)
         asked = Asked(template.digest(), tuple(checked.captures), epochs, seed, level)
         terms = _terms(board, opened.identity, asked, runs_folder, clock)
         folder = runs_folder / terms.run
         with _new_ledger(folder) as ledger:
-            _write_origin(folder, board, subject)
+            _write_origin(folder, board, subject, options or {})
             seal_terms(ledger, terms, board, template, checked.captures.values())
             current = Run(folder)
             started(current)
@@ -291,9 +303,9 @@ run = waiting(run_async)
 """`run_async`, waited for; works inside a running loop (a notebook) too."""
 
 
-def as_subject(subject: SubjectLike) -> Subject:
+def as_subject(subject: SubjectLike, options: Options | None = None) -> Subject:
     """The subject that was asked for: by its name, as a function, or as it is."""
-    return subject if isinstance(subject, Subject) else open_subject(subject)
+    return subject if isinstance(subject, Subject) else open_subject(subject, options=options)
 
 
 def blocking(work: Coroutine[Any, Any, T]) -> T:
@@ -374,8 +386,11 @@ def _new_ledger(folder: Path) -> Ledger:
     return Ledger.create(folder / RUN_DB)
 
 
-def _write_origin(folder: Path, board: Board, subject: SubjectLike) -> None:
-    origin = Origin(folder=os.path.relpath(board.folder, folder), subject=subject if isinstance(subject, str) else None)
+def _write_origin(folder: Path, board: Board, subject: SubjectLike, options: Options) -> None:
+    """Note how to take the run up again, but for what looks like a secret: that is asked for anew."""
+    harmless = {name: value for name, value in options.items() if hide_secrets(f"{name}={value}") == f"{name}={value}"}
+    spec = subject if isinstance(subject, str) and hide_secrets(subject) == subject else None
+    origin = Origin(folder=os.path.relpath(board.folder, folder), subject=spec, options=harmless)
     write_whole(folder / ORIGIN, origin.to_bytes() + b"\n")
 
 
