@@ -118,8 +118,9 @@ def named_blobs(entry: Entry) -> tuple[str, ...]:
 
 def with_blobs(ledger: Ledger) -> Iterator[tuple[Entry, Mapping[str, bytes]]]:
     """Every entry with the blobs that scoring it takes."""
-    for entry in ledger.entries():
-        yield entry, {digest: ledger.blob(digest) for digest in named_blobs(entry)}
+    with ledger.snapshot():
+        for entry in ledger.entries():
+            yield entry, {digest: ledger.blob(digest) for digest in named_blobs(entry)}
 
 
 def decide(ledger: Ledger, source: RunSource) -> Decisions:

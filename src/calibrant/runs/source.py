@@ -89,7 +89,8 @@ class RunSource:
         return block[offset]
 
     def _read(self, indices: range) -> list[Challenge]:
-        return [Challenge.from_stored(self._ledger.blob(self.digest(index))) for index in indices]
+        with self._ledger.snapshot():
+            return [Challenge.from_stored(self._ledger.blob(self.digest(index))) for index in indices]
 
     def challenges(self) -> Iterator[Challenge]:
         """All challenges, in the order of the board."""
