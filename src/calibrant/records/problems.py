@@ -33,10 +33,10 @@ _EXPECTED = {
     "invalid-json-value": "a value that JSON has: a map, a list, text, a number, true, false or null",
 }
 _BOUNDS = {
-    "greater_than_equal": "{ge} or more",
-    "greater_than": "more than {gt}",
-    "less_than_equal": "{le} or less",
-    "less_than": "less than {lt}",
+    "greater_than_equal": "{ge:g} or more",
+    "greater_than": "more than {gt:g}",
+    "less_than_equal": "{le:g} or less",
+    "less_than": "less than {lt:g}",
     "string_too_short": "at least {min_length} characters",
     "string_too_long": "at most {max_length} characters",
     "too_short": "at least {min_length}",

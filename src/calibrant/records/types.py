@@ -77,7 +77,8 @@ def _quantity(value: Any) -> Any:
     else:
         read = None
     if read is None:
-        refuse(shown(value), "a number")
+        sized = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+        refuse(shown(value), "a number from 1e-60 to 1e60 in size" if sized else "a number")
     return read
 
 
