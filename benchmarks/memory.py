@@ -18,8 +18,9 @@ from pathlib import Path
 
 def measure(challenges: int) -> None:
     """Run a board of this size here, and print the peak of memory and the time."""
-    import calibrant
     from throughput import Instant, write_board
+
+    import calibrant
 
     with tempfile.TemporaryDirectory() as name:
         path = write_board(Path(name) / "board.jsonl", challenges)

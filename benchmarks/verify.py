@@ -18,10 +18,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from throughput import write_board
+
 import calibrant
 from calibrant.ledger.store import Ledger
 from calibrant.records.subject import Request, Response, SubjectIdentity
-from throughput import write_board
 
 
 class Wordy:
