@@ -168,7 +168,7 @@ def error(message: str, code: str = "", kind: str = "") -> dict[str, Any]:
         ((200, {}, completion("")), "empty", True, None, "empty"),
         ((200, {}, completion(None, finish_reason="length")), "empty", False, None, "length limit"),
         ((200, {}, completion(None, finish_reason="content_filter")), "refused", False, None, "content filter"),
-        ((200, {}, completion("a\ud800b")), "unreadable", False, None, "surrogate"),
+        ((200, {}, completion("a\ud800b")), "unreadable", False, None, "Unicode"),
         ((200, {}, {"choices": []}), "unreadable", True, None, "interface"),
         ((200, {}, {"choices": None}), "unreadable", True, None, "interface"),
         ((200, {}, {}), "unreadable", True, None, "interface"),
@@ -220,11 +220,15 @@ def test_it_answers_again_after_a_fault(server: Misbehaving) -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # connections of a loop that is gone
 def test_it_works_from_one_event_loop_after_another(server: Misbehaving) -> None:
     server.behaviours = [(200, {}, completion())]
-    subject = model(server, concurrency=2)
-    for _ in range(2):
-        replies = ask(subject, *(question(f"c{n}") for n in range(5)), close=False)
-        assert [text_of(reply) for reply in replies] == ["Paris"] * 5
-    asyncio.run(subject.close())
+
+    def use() -> None:
+        subject = model(server, concurrency=2)
+        for _ in range(2):
+            replies = ask(subject, *(question(f"c{n}") for n in range(5)), close=False)
+            assert [text_of(reply) for reply in replies] == ["Paris"] * 5
+        asyncio.run(subject.close())
+
+    use()
     gc.collect()
 
 
@@ -294,8 +298,7 @@ def test_a_floating_alias_is_warned_about(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_real_server_of_a_real_model(real_server: str) -> None:
     subject = model(real_server, temperature=0, logprobs=True, timeout=120)
     request = question(text="What is the capital of France? Answer in one word.")
-    first, second = ask(subject, request, question("d", text="Say yes."), close=False)
-    again = ask(subject, request)
+    first, second, again = ask(subject, request, question("d", text="Say yes."), request)
     assert isinstance(first, Response), first
     assert isinstance(second, Response), second
     assert first.usage.output == 16 or first.finish_reason == "stop"

@@ -27,6 +27,9 @@ from urllib.parse import urlsplit
 CONTEXT: Final = 8192
 """Tokens that a text and its continuation may have together."""
 
+LONGEST_TOKEN: Final = 31
+"""Characters of the longest token of the vocabulary, a run of blanks."""
+
 SHORTEST_PREFIX: Final = 100
 """Characters below which a prefix is not worth keeping."""
 
@@ -74,6 +77,8 @@ class Engine:
         Raises:
             Refused: for a text that is too long, or settings that the engine does not take.
         """
+        if len(text) > CONTEXT * LONGEST_TOKEN:  # said at once: to count the tokens of 10 MB takes a minute
+            raise Refused(f"the text has {len(text):,} characters, which cannot fit into {CONTEXT} tokens")
         prefix = text[: text.rfind("\n\n") + 2]
         has_prefix = len(prefix) >= SHORTEST_PREFIX
         if has_prefix:

@@ -11,13 +11,13 @@ from pydantic import Field
 
 from calibrant.errors import InputError, MachineError, Problem, quote
 from calibrant.records.base import Record
-from calibrant.records.subject import Request, Response, SubjectIdentity, Usage
+from calibrant.records.subject import Request, SubjectIdentity
 from calibrant.subjects.base import Options, Reply
 from calibrant.subjects.command import processors
 from calibrant.subjects.engine import CONTEXT, Continued, Engine, Refused
 from calibrant.subjects.options import read_options
 from calibrant.subjects.probability import probability_of
-from calibrant.subjects.replies import failed, settle
+from calibrant.subjects.replies import failed, reply_of
 from calibrant.subjects.threads import in_thread
 from calibrant.subjects.weights import model_name_and_digest, model_path, ready_model, require_extra
 
@@ -130,16 +130,20 @@ class LocalSubject:
         return settings
 
     def _response(self, continued: Continued, seconds: float) -> Reply:
-        finish = {"stop": "stop", "length": "length"}.get(continued.finish or "", "other")
-        response = Response(
-            text=continued.text,
-            model=self.identity.model,
-            finish_reason=finish,  # type: ignore[arg-type] # one of the words above
-            usage=Usage(input=continued.prompt_tokens, output=continued.output_tokens, cached=continued.cached_tokens),
-            seconds=round(seconds, 6),
-            probability=probability_of(continued.text, continued.tokens),
+        return reply_of(
+            {
+                "text": continued.text,
+                "model": self.identity.model,
+                "finish_reason": continued.finish if continued.finish in ("stop", "length") else "other",
+                "usage": {
+                    "input": continued.prompt_tokens,
+                    "output": continued.output_tokens,
+                    "cached": continued.cached_tokens,
+                },
+                "seconds": round(seconds, 6),
+                "probability": probability_of(continued.text, continued.tokens),
+            }
         )
-        return settle(response)
 
 
 def open_local(rest: str, options: Options) -> LocalSubject:

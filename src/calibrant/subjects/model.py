@@ -15,13 +15,13 @@ from pydantic import Field
 from calibrant import canonical
 from calibrant.errors import InputError, Problem, nearest, one_of, quote
 from calibrant.records.base import Record
-from calibrant.records.subject import Request, Response, SubjectIdentity, ToolCall, Usage
+from calibrant.records.subject import Request, SubjectIdentity
 from calibrant.subjects.base import Options, Reply, question_text
 from calibrant.subjects.hiding import hide_secrets
 from calibrant.subjects.modelfaults import failure_of
 from calibrant.subjects.options import read_options
 from calibrant.subjects.probability import probability_of
-from calibrant.subjects.replies import failed, settle
+from calibrant.subjects.replies import failed, reply_of
 from calibrant.values import format_duration
 
 if TYPE_CHECKING:
@@ -120,17 +120,17 @@ class ModelSubject:
         if stop == "content_filter" and not output.completion.strip():
             return failed("refused", "the provider's content filter kept the answer back")
         message = output.choices[0].message
-        response = Response(
-            text=message.text,
-            model=output.model or None,
-            finish_reason=_FINISH.get(stop, "other"),  # type: ignore[arg-type] # one of the words above
-            reasoning=_reasoning(message.content),
-            usage=_usage(output),
-            seconds=output.time,
-            tool_calls=tuple(_tool_call(call.function, call.arguments) for call in message.tool_calls or ()),
-            probability=_probability(output),
-        )
-        return settle(response, retry_empty=stop != "max_tokens")
+        fields = {
+            "text": message.text,
+            "model": output.model or None,
+            "finish_reason": _FINISH.get(stop, "other"),
+            "reasoning": _reasoning(message.content),
+            "usage": _usage(output),
+            "seconds": output.time,
+            "tool_calls": [_tool_call(call.function, call.arguments) for call in message.tool_calls or ()],
+            "probability": _probability(output),
+        }
+        return reply_of(fields, retry_empty=stop != "max_tokens")
 
     def warnings(self) -> tuple[str, ...]:
         """That the name is an alias which may come to stand for another model."""
@@ -256,19 +256,21 @@ def _reasoning(content: Any) -> str | None:
     return "\n".join(part for part in parts if part) or None
 
 
-def _usage(output: ModelOutput) -> Usage:
+def _usage(output: ModelOutput) -> dict[str, int | None]:
     told = output.usage
     if told is None:
-        return Usage()
+        return {}
     cached, written = told.input_tokens_cache_read, told.input_tokens_cache_write
-    return Usage(input=told.input_tokens + (cached or 0) + (written or 0), output=told.output_tokens, cached=cached)
+    whole = told.input_tokens + (cached or 0) + (written or 0)
+    return {"input": whole, "output": told.output_tokens, "cached": cached}
 
 
-def _tool_call(name: str, arguments: Any) -> ToolCall:
+def _tool_call(name: str, arguments: Any) -> dict[str, str]:
     try:
-        return ToolCall(name=name, arguments=canonical.encode(arguments).decode("utf-8"))
+        written = canonical.encode(arguments).decode("utf-8")
     except InputError:  # a number that JSON cannot carry exactly
-        return ToolCall(name=name, arguments=repr(arguments))
+        written = repr(arguments)
+    return {"name": name, "arguments": written}
 
 
 def _probability(output: ModelOutput) -> float | None:

@@ -106,18 +106,10 @@ def _reply(returned: Any) -> Reply:
     if isinstance(returned, Response):
         return settle(returned)
     if isinstance(returned, str):
-        return settle(Response(text=returned)) if _is_text(returned) else unreadable("a lone surrogate", "whole text")
+        return reply_of({"text": returned})
     if isinstance(returned, Mapping):
         return reply_of(returned)
     return unreadable(f"a {type(returned).__name__} ({quote(returned)})", "text, a map, a Response or a Failure")
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _raised(raised: BaseException) -> Failure:

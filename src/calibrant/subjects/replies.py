@@ -65,12 +65,13 @@ def read_reply(data: bytes) -> tuple[Reply, dict[str, Any]]:
     return reply_of(value), names
 
 
-def reply_of(fields: Mapping[str, Any]) -> Reply:
+def reply_of(fields: Mapping[str, Any], *, retry_empty: bool = False) -> Reply:
     """The reply that plain JSON values describe."""
     try:
         if FAILURE in fields:
             return _failure_of(fields)
-        return settle(Response.from_dict({_KEEPS_ITS_SCHEMA: Response.schema_name, **fields}))
+        response = Response.from_dict({_KEEPS_ITS_SCHEMA: Response.schema_name, **fields})
+        return settle(response, retry_empty=retry_empty)
     except InputError as refused:
         return _refusal(refused)
 
