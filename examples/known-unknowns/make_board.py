@@ -40,7 +40,7 @@ FLOOR = 900
 """Similarity below which two questions are no pair, in ten thousandths."""
 TWIN = 5000
 """Similarity from which two questions are one question in other words, in ten thousandths."""
-SAME_FACT = 3000
+SAME_FACT = 1000
 """The same, for two questions that share an answer."""
 MOST_WORDS = 12
 
