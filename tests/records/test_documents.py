@@ -14,9 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from calibrant import canonical
 from calibrant.errors import InputError, Problem
+from calibrant.records import yaml as yaml_reader
 from calibrant.records.documents import read_document, read_jsonl
 from calibrant.records.profile import Profile
 from calibrant.records.yaml import MOST_ALIASED
@@ -152,6 +154,31 @@ def test_any_text_is_a_value_or_one_clear_refusal(text: str) -> None:
             assert told.isprintable()
             assert "ruamel" not in told
             assert "Traceback" not in told
+
+
+PIECES = [
+    *("a", "b c", "- ", ": ", ":", "\n", "\n  ", "\n    ", "  ", " ", "#", " # c", "'x'", "'it''s'"),
+    *('"y z"', '"q\\n"', "[", "]", "{", "}", ", ", "? ", "|\n", "> \n", "---\n", "...\n", "\t", "é"),
+    *("*a", "&a ", "!t ", "key: ", "1", "'", '"', "a#b", "a:b", "\n\n", "\n- ", "\nk: ", "\n  m: ", "\n  - ", "%"),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
+@settings(max_examples=500)
+def test_reading_a_line_in_one_step_gives_what_the_parser_gives_by_itself(text: str) -> None:
+    def events(*, quick: bool) -> list[Any] | None:
+        parser = YAML(typ="safe", pure=True)
+        if quick:
+            parser.Scanner, parser.Reader = yaml_reader._Scanner, yaml_reader._Reader
+        try:
+            return [(type(e), vars_of(e), e.start_mark.line, e.start_mark.column) for e in parser.parse(text)]
+        except YAMLError:
+            return None
+
+    def vars_of(event: Any) -> tuple[Any, ...]:
+        return tuple(str(getattr(event, name, None)) for name in ("value", "style", "anchor", "tag", "implicit"))
+
+    assert events(quick=True) == events(quick=False)
 
 
 @given(st.binary(max_size=40))
@@ -304,7 +331,7 @@ def test_private_characters_survive_beside_line_separators() -> None:
 
 @pytest.mark.parametrize("make", ["plain", "block", "quoted"])
 def test_a_text_of_ten_megabytes_is_read(make: str) -> None:
-    text = "x" * 10_000_000
+    text = "x yz" * 2_500_000
     written = {"plain": f"a: {text}", "block": f"a: |-\n  {text}", "quoted": f"a: '{text}'"}[make]
     assert yaml(written) == {"a": text}
 

@@ -21,6 +21,8 @@ from ruamel.yaml.events import (
     StreamStartEvent,
 )
 from ruamel.yaml.reader import Reader
+from ruamel.yaml.scanner import Scanner
+from ruamel.yaml.tokens import ScalarToken
 
 from calibrant.canonical import MAX_DEPTH, MAX_INTEGER
 from calibrant.errors import InputError, Problem, Where, field_name, quote
@@ -40,6 +42,10 @@ _NUMBER_START = frozenset("+-.0123456789")
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
+_QUOTED = {'"': re.compile(r'"([^"\\\n\0]*)"'), "'": re.compile(r"'([^'\n\0]*)'(?!')")}
+_WORD = r"(?:[^ \t\n\0:#]|:(?![ \t\n\0]))(?:[^ \t\n\0:]|:(?![ \t\n\0]))*"
+_PLAIN = re.compile(rf"({_WORD}(?: +{_WORD})*)")
+_BEHIND_PLAIN = re.compile(r" *(?: #|:[ \t\n\0]|\0|\n(?: *\n)*( *)(.))", re.DOTALL)
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 
@@ -100,6 +106,31 @@ class _Reader(Reader):
             self.column += length
 
 
+class _Scanner(Scanner):
+    """ruamel.yaml's scanner, but a text that stands in one line is taken in one step, not character by character."""
+
+    def scan_flow_scalar(self, style: Any) -> Any:
+        match = _QUOTED[style].match(self.reader.buffer, self.reader.pointer)
+        return super().scan_flow_scalar(style) if match is None else self._taken(match, plain=False, style=style)
+
+    def scan_plain(self) -> Any:
+        match = None if self.flow_level else _PLAIN.match(self.reader.buffer, self.reader.pointer)
+        if match is None or not self._ends_with(match.end()):
+            return super().scan_plain()
+        self.allow_simple_key = False
+        return self._taken(match, plain=True)
+
+    def _ends_with(self, line: int) -> bool:
+        """Whether a plain text ends where its words in this line do, and is not continued in the next one."""
+        rest = _BEHIND_PLAIN.match(self.reader.buffer, line)
+        return rest is not None and (rest[1] is None or len(rest[1]) <= self.indent or rest[2] == "\0")
+
+    def _taken(self, match: re.Match[str], *, plain: bool, style: Any = None) -> ScalarToken:
+        start = self.reader.get_mark()
+        self.reader.forward(match.end() - match.start())
+        return ScalarToken(match[1], plain, start, self.reader.get_mark(), style)
+
+
 @dataclass(slots=True)
 class _Node:
     """A value with its spot, how many values it holds with itself, and how deeply they are nested."""
@@ -116,6 +147,7 @@ class _Builder:
     def __init__(self, text: str, file: str, back: dict[int, int]) -> None:
         parser = YAML(typ="safe", pure=True)
         parser.Reader = _Reader
+        parser.Scanner = _Scanner
         self._events: Iterator[Event] = parser.parse(text)
         self._file, self._back = file, back
         self._anchors: dict[str, _Node | None] = {}
