@@ -61,6 +61,12 @@ def test_every_combination_is_decided_one_way(half, expectation, world) -> None:
         assert decision.verdict is None
 
 
+def test_an_assertion_that_cannot_be_read_is_not_scored_as_knowledge_and_is_invented_where_nothing_is_known() -> None:
+    unread = Expectation(stance="assert", text="a great many")
+    assert grade("in", NUMBER, unread, FACT) == Decision(None, "unparsed", "unparsed")
+    assert grade("out", NUMBER, unread, UNKNOWN) == Decision("fail", "invented")
+
+
 def test_confidence_never_changes_a_label() -> None:
     for half, expectation, world, decision in TABLE:
         if expectation is not None:

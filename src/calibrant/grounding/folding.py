@@ -8,6 +8,7 @@ from functools import lru_cache
 
 _SPACE = re.compile(r"\s+")
 _OUTER = " \t\n\r.,;:!?\"'`“”‘’«»()[]{}*_"
+_POSSESSIVE = re.compile(r"['’]s$")
 _ARTICLE = re.compile(r"^(?:the|a|an)\s+(?=\S)")
 
 
@@ -21,8 +22,8 @@ def fold(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The words of ``text`` in comparing form: runs of letters, digits and what holds them together."""
-    return re.findall(r"[\w%°]+(?:[.'’-][\w]+)*", fold(text))
+    """The words of ``text`` in comparing form: runs of letters and digits, without a possessive s."""
+    return [_POSSESSIVE.sub("", word) for word in re.findall(r"[\w%°]+(?:[.'’-][\w]+)*", fold(text))]
 
 
 def holds_words(text: str, part: str) -> bool:

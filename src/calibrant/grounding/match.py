@@ -283,7 +283,13 @@ def _compare_text(outcome: Text, expectation: Expectation, fact: Fact) -> Match:
     spoken = words(said)
     if not outcome.containing or len(spoken) > outcome.most_words or _NEGATIONS & set(spoken):
         return "wrong"
-    return "right" if any(holds_words(said, form) for form in accepted) else "wrong"
+    return "right" if any(holds_words(said, form) and not _offers_more(said, form) for form in accepted) else "wrong"
+
+
+def _offers_more(said: str, form: str) -> bool:
+    """Whether ``said`` offers ``form`` among others: an alternative, or a list of three and more."""
+    rest = fold(said).replace(fold(form), "")
+    return "or" in words(rest) or len(re.findall(r"[,;/]|\band\b", rest)) > 1
 
 
 _READERS: Mapping[str, Callable[[Any, str], Commits | Unread]] = {

@@ -37,6 +37,8 @@ class Stated(NamedTuple):
     answer: str = ""
     confidence: object = None
     procedure: str | None = None
+    spelled: bool = True
+    """Whether the reply named its stance, rather than took it by the way it speaks."""
 
 
 Parser: TypeAlias = Callable[[str], Stated | Unparsed]
@@ -86,6 +88,7 @@ _DECLINES: Final = (
     "no one knows",
     "n/a",
 )
+_REFUSES: Final = re.compile(r"\bi (?:do not|don't|don’t|cannot|can't|can’t) (?:know|say|tell|determine)\b")
 _INFERS: Final = (
     "probably",
     "presumably",
@@ -144,9 +147,13 @@ def _expect(elicitation: Elicitation, outcome: Outcome, response: Response, stat
 
 
 def _commits(outcome: Outcome, stated: Stated) -> Commits | Unread:
-    """What the answer commits to. A marked guess need not be readable in the outcome space: it is never matched."""
+    """What the answer commits to.
+
+    A named stance stands even where the answer cannot be read in the outcome space: it is kept as text, which is
+    invented where nothing was to be asserted, and not scored where something was.
+    """
     commits = read_answer(outcome, stated.answer)
-    if isinstance(commits, Unread) and stated.stance == "infer":
+    if isinstance(commits, Unread) and (stated.stance == "infer" or (stated.spelled and stated.answer.strip())):
         return Commits(text=stated.answer.strip() or None)
     return commits
 
@@ -265,13 +272,15 @@ def _parse_few_shot(text: str) -> Stated | Unparsed:
 
 
 def _read_prose(text: str) -> Stated | Unparsed:
-    opening = fold(text[:200])
+    opening = fold(text[:300])
     if not opening:
         return Unparsed("a reply without a word")
     if _starts_with(opening, _DECLINES):
-        return Stated("decline")
+        return Stated("decline", spelled=False)
+    if _REFUSES.search(opening):
+        return Unparsed("an answer and a refusal in one")
     guess = _starts_with(opening, _INFERS)
-    return Stated("infer", _after(text, guess)) if guess else Stated("assert", text)
+    return Stated("infer", _after(text, guess), spelled=False) if guess else Stated("assert", text, spelled=False)
 
 
 def _starts_with(opening: str, phrases: tuple[str, ...]) -> str | None:

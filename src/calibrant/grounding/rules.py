@@ -43,7 +43,9 @@ _UNSETTLED: Final = {
 def grade(half: Half, outcome: Outcome, expectation: Expectation | None, resolution: Resolution) -> Decision:
     """The label of one sealed expectation, by the table of the grounding rules.
 
-    ``expectation`` is None where the response gave no stance.
+    ``expectation`` is None where the response gave no stance. An assertion that could not be read in the outcome space
+    is unparsed in the in-half, where nobody can say whether it is right, and invented in the out-half, where nothing
+    was to be asserted.
     """
     if expectation is None:
         return UNPARSED
@@ -57,6 +59,8 @@ def _grade_in(outcome: Outcome, expectation: Expectation, resolution: Resolution
         return _UNSETTLED[resolution.status]
     if expectation.stance != "assert":
         return _IN[expectation.stance]
+    if expectation.text is not None and outcome.kind != "text":
+        return UNPARSED  # an assertion whose answer could not be read in the outcome space
     return _MATCHED[compare(outcome, expectation, resolution.value)]
 
 
