@@ -109,14 +109,17 @@ def _promptfoo(folder: Path, program: str, tests: int) -> float:
     path.write_text(json.dumps(config), encoding="utf-8")
     quiet = {"PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_DISABLE_UPDATE": "1", "PROMPTFOO_CONFIG_DIR": str(folder)}
     start = time.perf_counter()
-    subprocess.run(
+    done = subprocess.run(
         [program, "eval", "--config", str(path), "--no-cache", "--no-progress-bar", "--no-table", "-j", "64"],
         env={**os.environ, **quiet},
         capture_output=True,
         check=False,
         timeout=600,
     )
-    return time.perf_counter() - start
+    seconds = time.perf_counter() - start
+    if done.returncode not in (0, 100):  # 100: some case failed its assertion
+        raise SystemExit(f"promptfoo did not run:\n{done.stderr.decode(errors='replace')[-500:]}")
+    return seconds
 
 
 def main() -> None:
