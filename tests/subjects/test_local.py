@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from calibrant.errors import InputError
-from calibrant.records.subject import Message, Request, Response
+from calibrant.records.subject import Failure, Message, Request, Response
 from calibrant.subjects.local import LocalOptions, LocalSubject, transcript
 from calibrant.subjects.registry import open_subject
 from calibrant.testing.subject_kit import check_subject
@@ -180,11 +180,34 @@ def test_it_writes_nothing_on_the_terminal_and_ends_with_the_program(tmp_path: P
     assert not list(tmp_path.glob("calibrant-engine-*"))
 
 
-def test_a_closed_subject_is_a_failure() -> None:
-    subject = LocalSubject(LocalOptions(engines=1))
-    asyncio.run(subject.close())
-    asyncio.run(subject.close())
-    assert failure_of(ask(subject, continued("?"))).kind == "unreachable"
+def test_a_closed_subject_is_loaded_again(local: LocalSubject, answers: dict[str, Response]) -> None:
+    asyncio.run(local.close())
+    assert same(ask(local, continued(QUESTIONS[0]), close=False), answers[QUESTIONS[0]])
+
+
+def test_closing_stops_what_is_under_way(local: LocalSubject) -> None:
+    async def put() -> Response | Failure:
+        task = asyncio.ensure_future(local.ask(continued("Tell me all.", SHORT, stop=(), max_tokens=4000)))
+        await asyncio.sleep(0.5)
+        await local.close()
+        return await task
+
+    assert failure_of(asyncio.run(put())).message == "it was stopped"
+
+
+@pytest.mark.parametrize("text", ["Once upon a time", "lorem ipsum dolor " * 1500], ids=["writing", "reading"])
+def test_a_program_that_ends_while_it_computes_ends_well(text: str) -> None:
+    code = (
+        "import asyncio\nfrom calibrant.records.subject import Request\n"
+        "from calibrant.subjects.local import LocalOptions, LocalSubject\n"
+        f"request = Request(challenge='c', epoch=1, mode='completion', text={text!r}, max_tokens=4000)\n"
+        "subject = LocalSubject(LocalOptions(engines=1))\n"
+        "async def main():\n    task = asyncio.ensure_future(subject.ask(request))\n"
+        "    while not subject._engines: await asyncio.sleep(0.05)\n    await asyncio.sleep(0.5); task.cancel()\n"
+        "asyncio.run(main())\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
 
 
 def test_there_is_one_embedded_model() -> None:

@@ -42,7 +42,7 @@ class Subject(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of processes, connections and models. May be called twice."""
+        """Let go of processes, connections and models. May be called twice; a question after it takes them up again."""
         ...
 
 

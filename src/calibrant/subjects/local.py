@@ -14,7 +14,7 @@ from calibrant.records.base import Record
 from calibrant.records.subject import Request, SubjectIdentity
 from calibrant.subjects.base import Options, Reply
 from calibrant.subjects.command import processors
-from calibrant.subjects.engine import CONTEXT, Continued, Engine, Refused
+from calibrant.subjects.engine import CONTEXT, Continued, Engine, Refused, Stopped
 from calibrant.subjects.options import read_options
 from calibrant.subjects.probability import probability_of
 from calibrant.subjects.replies import failed, reply_of
@@ -69,7 +69,7 @@ class LocalSubject:
         for _ in range(options.engines):
             self._free.put(None)  # a place for an engine, loaded when it is first wanted
         self._loading = threading.Lock()
-        self._closed = threading.Event()
+        self._engines: list[Engine] = []
 
     async def ask(self, request: Request) -> Reply:
         """Continue the request's text."""
@@ -77,33 +77,27 @@ class LocalSubject:
         return await in_thread(lambda: self._answer(request, stop), on_cancel=stop.set)
 
     async def close(self) -> None:
-        """Let go of the engines, those under way as soon as they have noticed."""
-        self._closed.set()
-        await in_thread(self._close_free)
+        """Stop the engines and let go of them; the next question loads one again."""
+        await in_thread(self._end)
 
-    def _close_free(self) -> None:
-        for _ in range(self.concurrency):
-            try:
-                engine = self._free.get(timeout=5.0)
-            except queue.Empty:  # somebody's question is not over; its engine goes with the process
-                return
-            if engine is not None:
-                engine.close()
-            self._free.put(None)
+    def _end(self) -> None:
+        with self._loading:
+            while self._engines:
+                self._engines.pop().close()
 
     def _answer(self, request: Request, stop: threading.Event) -> Reply:
         engine = self._free.get()
         try:
-            if stop.is_set() or self._closed.is_set():
-                return failed("unreachable", "the subject was closed")
-            engine = engine if engine is not None else self._load()
+            if stop.is_set():
+                raise Stopped
+            if engine is None or engine.closed:
+                engine = self._load()
             started = time.monotonic()
-            continued = engine.continue_text(
-                request.text if request.text is not None else transcript(request),
-                self._settings(request),
-                lambda: stop.is_set() or self._closed.is_set(),
-            )
-            return self._response(continued, time.monotonic() - started)
+            text = request.text if request.text is not None else transcript(request)
+            continued = engine.continue_text(text, self._settings(request), stop.is_set)
+            return self._reply(continued, time.monotonic() - started)
+        except Stopped:
+            return failed("unreachable", "it was stopped")
         except Refused as refused:
             return failed("refused", str(refused))
         except MachineError as broken:
@@ -115,7 +109,8 @@ class LocalSubject:
 
     def _load(self) -> Engine:
         with self._loading:  # one after the other: each reads and verifies the same file
-            return Engine(ready_model())
+            self._engines.append(Engine(ready_model()))
+            return self._engines[-1]
 
     def _settings(self, request: Request) -> dict[str, Any]:
         settings: dict[str, Any] = {
@@ -129,7 +124,7 @@ class LocalSubject:
             settings["json_schema"] = dict(request.json_schema)
         return settings
 
-    def _response(self, continued: Continued, seconds: float) -> Reply:
+    def _reply(self, continued: Continued, seconds: float) -> Reply:
         return reply_of(
             {
                 "text": continued.text,

@@ -76,11 +76,11 @@ class ModelSubject:
             InputError: for an unknown provider, a package that it needs, or a key that is not set.
         """
         self._name, self._options = name, options
-        self._model = _client(name, options)
+        self._opened: Model | None = _client(name, options)
         provider, _, model = name.partition("/")
         self._provider = provider
         self.concurrency = options.concurrency
-        self._secrets = _secrets(self._model)
+        self._secrets = _secrets(self._opened)
         self.identity = SubjectIdentity(
             kind="model",
             name=name,
@@ -88,7 +88,7 @@ class ModelSubject:
             model=model,
             version=f"inspect-ai {version('inspect-ai')}",
             temperature=options.temperature,
-            settings=_settings(options, self._model),
+            settings=_settings(options, self._opened),
             capability="test-double" if provider in _TEST_DOUBLES else "live",
         )
 
@@ -106,6 +106,12 @@ class ModelSubject:
         except Exception as raised:  # noqa: BLE001 - every provider raises its own
             return failure_of(raised, self._model, self._secrets)
         return self._reply(output)
+
+    @property
+    def _model(self) -> Model:
+        if self._opened is None:
+            self._opened = _client(self._name, self._options)
+        return self._opened
 
     async def _generate(self, request: Request) -> ModelOutput:
         return await self._model.generate(_messages(request), config=_config(request, self._options))
@@ -141,8 +147,10 @@ class ModelSubject:
 
     async def close(self) -> None:
         """Close the connections."""
-        with contextlib.suppress(OSError, RuntimeError):  # broken, or of an event loop that is gone
-            await self._model.api.aclose()
+        model, self._opened = self._opened, None
+        if model is not None:
+            with contextlib.suppress(OSError, RuntimeError):  # broken, or of an event loop that is gone
+                await model.api.aclose()
 
 
 def open_model(rest: str, options: Options) -> ModelSubject:

@@ -53,6 +53,8 @@ class ReplaySubject:
     elicitation = "json"
     concurrency = 16
 
+    _descriptor: int | None
+
     def __init__(self, path: Path) -> None:
         """Read ``path`` through.
 
@@ -60,10 +62,8 @@ class ReplaySubject:
             InputError: with file, line and field, for lines that are no recorded response, and for two that answer
                 one question.
         """
-        descriptor = _open(path)
-        self._descriptor: int | None = descriptor
-        self._close = weakref.finalize(self, os.close, descriptor)
-        with open(descriptor, "rb", closefd=False) as file:
+        self._path = path
+        with open(self._reopen(), "rb", closefd=False) as file:
             self._index, digest = _read_through(file, str(path))
         self.identity = SubjectIdentity(
             kind="replay",
@@ -77,12 +77,11 @@ class ReplaySubject:
         row = self._index.find(request.challenge, request.epoch)
         if row is None:
             return failed("missing", f"nothing was recorded for {quote(request.challenge)}, epoch {request.epoch}")
-        if self._descriptor is None:
-            return failed("unreachable", "the recording was closed")
         try:
-            line = os.pread(self._descriptor, row.length, row.offset)
-        except OSError as broken:
-            return failed("unreachable", f"the recording cannot be read: {broken.strerror}")
+            descriptor = self._descriptor if self._descriptor is not None else self._reopen()
+            line = os.pread(descriptor, row.length, row.offset)
+        except (OSError, InputError) as broken:
+            return failed("unreachable", f"the recording cannot be read: {broken}")
         if zlib.crc32(line) != row.crc:
             return failed("unreadable", "the recording was changed after it was opened")
         fields = canonical.decode(line.removeprefix(_BOM))
@@ -90,9 +89,14 @@ class ReplaySubject:
         return reply_of(fields)
 
     async def close(self) -> None:
-        """Close the file."""
+        """Close the file; the next question opens it again."""
         self._descriptor = None
         self._close()
+
+    def _reopen(self) -> int:
+        self._descriptor = descriptor = _open(self._path)
+        self._close = weakref.finalize(self, os.close, descriptor)
+        return descriptor
 
 
 def open_replay(rest: str, options: Options) -> ReplaySubject:

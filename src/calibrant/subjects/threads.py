@@ -7,9 +7,12 @@ import contextlib
 import contextvars
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 T = TypeVar("T")
+
+_FAREWELL: Final = 2.0
+"""Seconds that work which was told to end is waited for."""
 
 
 async def in_thread(work: Callable[[], T], *, on_cancel: Callable[[], None] | None = None) -> T:
@@ -17,7 +20,7 @@ async def in_thread(work: Callable[[], T], *, on_cancel: Callable[[], None] | No
 
     The thread is a daemon: Python's own pools are joined when the interpreter ends, so that one function that hangs
     would keep a finished program alive. Whoever is cancelled stops waiting at once; ``on_cancel``, where given, ends
-    the work, and is waited for so that nothing of it is left behind.
+    the work, which is waited for a moment so that nothing of it is left behind.
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
@@ -50,6 +53,9 @@ async def in_thread(work: Callable[[], T], *, on_cancel: Callable[[], None] | No
             done.cancel()
             raise
         on_cancel()
-        await asyncio.wait({done})
-        done.exception()  # seen, so that it is not reported as forgotten
+        await asyncio.wait({done}, timeout=_FAREWELL)
+        if done.done() and not done.cancelled():
+            done.exception()  # seen, so that it is not reported as forgotten
+        else:
+            done.cancel()
         raise

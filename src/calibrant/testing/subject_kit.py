@@ -191,7 +191,9 @@ async def _closed(subject: Subject, seconds: float) -> list[str]:
             return [f"close, the {time} time, took longer than {seconds:g} s"]
         except Exception as raised:  # noqa: BLE001 - it is what is being tested
             return [f"close, the {time} time, raised {_named(raised)}"]
-    return []
+    _, problems = await _ask(subject, kit_request("plain", "What is the capital of France?"), seconds)
+    await subject.close()
+    return [f"asked after it was closed: {problem}" for problem in problems]
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from calibrant import canonical
 from calibrant.records.subject import Failure, FailureKind, Request, Response, SubjectIdentity
-from calibrant.subjects.base import Reply, question_text
+from calibrant.subjects.base import Reply, Subject, question_text
 
 Answer: TypeAlias = str | Response | Failure
 """What a scripted subject says to one question; text becomes a response."""
@@ -87,7 +87,7 @@ class FaultySubject:
 
     def __init__(
         self,
-        inner: ScriptedSubject | EchoSubject,
+        inner: Subject,
         kind: FailureKind | str = "timeout",
         *,
         times: int = 1,
