@@ -64,8 +64,9 @@ class Meter:
         """What is kept of a run that was stopped, and how to go on."""
         if self.run is None:
             return "nothing was asked yet"
-        done = f"{self.last.answered} of {self.last.total} answered and sealed; " if self.last is not None else ""
-        return f"{done}go on with `calibrant run --resume {shlex.quote(reference_to(self.run))}`"
+        done, total = self.run.answered()
+        how = f"calibrant run --resume {shlex.quote(reference_to(self.run))}"
+        return f"{done} of {total} answered and sealed; go on with `{how}`"
 
 
 class Lines(Meter):

@@ -25,7 +25,7 @@ from calibrant.records.scorecard import Scorecard
 from calibrant.records.subject import SubjectIdentity
 from calibrant.records.terms import Software, Start, Terms
 from calibrant.runs.boards import Board, load_board
-from calibrant.runs.check import check
+from calibrant.runs.check import Check, check
 from calibrant.runs.folder import ORIGIN, RUN_DB, SCORECARD, Origin, find_run, read_origin, write_whole
 from calibrant.runs.items import Item, items
 from calibrant.runs.plan import Task
@@ -95,6 +95,11 @@ class Run:
         with self._reading() as ledger:
             return score(ledger, RunSource(ledger))
 
+    def answered(self) -> tuple[int, int]:
+        """How many of the run's questions (each challenge in each epoch) are answered and sealed, and of how many."""
+        with self._reading() as ledger:
+            return ledger.count("commitment"), len(RunSource(ledger)) * self.terms.epochs
+
     def items(self) -> Iterator[Item]:
         """Every challenge in every epoch that was answered, in the order of the board, with what became of it."""
         with self._reading() as ledger:
@@ -140,13 +145,10 @@ class Run:
             try:
                 _refuse_other_subject(source.terms.subject, opened.identity)
                 (self.folder / SCORECARD).unlink(missing_ok=True)
-                session = Session(
-                    ledger, source, opened, world, pace=pace, progress=progress, clockwork=clockwork or Clockwork()
-                )
-                await session.run()
+                session = Session(ledger, source, opened, world, pace=pace, progress=progress, clockwork=clockwork)
+                return await self._sit(session, ledger, source)
             finally:
                 await opened.close()
-            return self._write_scorecard(ledger, source, session.decisions)
 
     resume = waiting(resume_async)
 
@@ -211,6 +213,11 @@ class Run:
         if options is None and origin is not None and given in (None, told):
             options = origin.options
         return as_subject(given if given is not None else str(told), options)
+
+    async def _sit(self, session: Session, ledger: Ledger, source: RunSource) -> Scorecard:
+        """One sitting of the run, to its end, and what the run shows then."""
+        await session.run()
+        return self._write_scorecard(ledger, source, session.decisions)
 
     def _write_scorecard(self, ledger: Ledger, source: RunSource, decisions: Decisions | None = None) -> Scorecard:
         scorecard = score(ledger, source, decisions)
@@ -279,8 +286,7 @@ async def run_async(
     runs_folder = Path(runs) if runs is not None else project.runs if project is not None else Path("runs")
     opened = as_subject(subject, options)
     try:
-        for warning in (*map(str, checked.warnings), *warnings_of(opened)):
-            warned(warning)
+        _tell(warned, checked, opened)
         template = find_template(elicitation if elicitation is not None else opened.elicitation)
         asked = Asked(template.digest(), tuple(checked.captures), epochs, seed, level)
         terms = _terms(board, opened.identity, asked, runs_folder, clock)
@@ -292,8 +298,7 @@ async def run_async(
             started(current)
             source = RunSource(ledger)
             session = Session(ledger, source, opened, world, pace=pace, progress=progress, clockwork=clock)
-            await session.run()
-            current._write_scorecard(ledger, source, session.decisions)
+            await current._sit(session, ledger, source)
     finally:
         await opened.close()
     return current
@@ -301,6 +306,11 @@ async def run_async(
 
 run = waiting(run_async)
 """`run_async`, waited for; works inside a running loop (a notebook) too."""
+
+
+def _tell(warned: Callable[[str], None], checked: Check, subject: Subject) -> None:
+    for warning in (*map(str, checked.warnings), *warnings_of(subject)):
+        warned(warning)
 
 
 def as_subject(subject: SubjectLike, options: Options | None = None) -> Subject:
