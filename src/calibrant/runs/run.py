@@ -279,11 +279,9 @@ async def run_async(
     """
     clock = clockwork if clockwork is not None else Clockwork()
     board = board if isinstance(board, Board) else load_board(board)
-    project = find_project(board.folder)
-    world = World(board.folder, allow if allow is not None else project.allow if project is not None else Allow())
+    world, runs_folder = _around(board, allow, runs)
     checked = check(board, world)
     checked.refuse()
-    runs_folder = Path(runs) if runs is not None else project.runs if project is not None else Path("runs")
     opened = as_subject(subject, options)
     try:
         _tell(warned, checked, opened)
@@ -306,6 +304,15 @@ async def run_async(
 
 run = waiting(run_async)
 """`run_async`, waited for; works inside a running loop (a notebook) too."""
+
+
+def _around(board: Board, allow: Allow | None, runs: str | Path | None) -> tuple[World, Path]:
+    """The world that a run of the board may reach, and the folder that the run goes into."""
+    project = find_project(board.folder)
+    if allow is None:
+        allow = project.allow if project is not None else Allow()
+    folder = Path(runs) if runs is not None else project.runs if project is not None else Path("runs")
+    return World(board.folder, allow), folder
 
 
 def _tell(warned: Callable[[str], None], checked: Check, subject: Subject) -> None:
