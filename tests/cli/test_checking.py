@@ -106,7 +106,7 @@ def test_a_project_that_cannot_be_written_whole_leaves_nothing(tmp_path: Path, m
     assert set(init_project(target)) == files_below(target)
 
 
-def test_the_shipped_project_runs_end_to_end(tmp_path: Path) -> None:
+def test_the_shipped_project_runs_end_to_end(tmp_path: Path, monkeypatch) -> None:
     folder = tmp_path / "mine"
     init_project(folder)
     (folder / "guess.py").write_text(
@@ -115,11 +115,12 @@ def test_the_shipped_project_runs_end_to_end(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     subject = f"command:{sys.executable} {folder / 'guess.py'}"
-    done = command("run", BOARD, "--subject", subject, "--json", "--quiet", cwd=folder)
+    monkeypatch.chdir(folder)
+    done = invoke("run", BOARD, "--subject", subject, "--json", "--quiet")
     assert done.code == 0, done.err
     board = json.loads(done.out)["results"][0]
     assert board["pairs"] == {"hedging": 6}
-    assert command("verify", "--strict", cwd=folder).code == 0
+    assert invoke("verify", "--strict").code == 0
 
 
 # --- check ----------------------------------------------------------------------------------------------------------
@@ -235,14 +236,14 @@ def test_a_path_that_is_no_file_is_one_clear_message(tmp_path: Path, name: str) 
 
 @pytest.mark.parametrize("name", ["\udcff.yaml", "\x1b[2J.yaml", "\u202e.yaml"])
 def test_a_hostile_name_is_quoted(tmp_path: Path, name: str) -> None:
-    clear(command("check", os.fsencode(tmp_path / name).decode("utf-8", "surrogateescape")))
+    clear(invoke("check", os.fsencode(tmp_path / name).decode("utf-8", "surrogateescape")))
 
 
 def test_a_prompt_of_ten_megabytes_is_taken_or_refused_in_one_message(tmp_path: Path) -> None:
     known = pair(0, "1000", prompt="x " * 5_000_000)
     known[0]["prompt"] = known[1]["prompt"]
     path = write_board(tmp_path, [{**challenge, "prompt": "y" * 10_000_000} for challenge in known])
-    done = command("check", path, "--json")
+    done = invoke("check", path, "--json")
     assert done.code in (0, 2)
     assert "Traceback" not in done.err
     assert len(done.out) < 100_000

@@ -206,12 +206,12 @@ def test_a_stopped_run_says_what_is_kept_and_goes_on(tmp_path: Path, number: sig
     said = re.search(r"stopped; (\d+) of 16 answered and sealed; go on with `calibrant (run --resume \S+)`", err)
     assert said is not None, err
     assert 0 < int(said[1]) < 16
-    before = command("verify", cwd=tmp_path)
+    before = invoke("verify")
     assert before.code == 0, before.out
-    done = command(*said[2].split(), "--quiet", "--json", cwd=tmp_path)
+    done = invoke(*said[2].split(), "--quiet", "--json")
     assert (done.code, done.err) == (0, "")
     assert json.loads(done.out)["complete"] is True
-    assert command("verify", "--strict", cwd=tmp_path).code == 0
+    assert invoke("verify", "--strict").code == 0
 
 
 def test_two_processes_on_one_run_are_one_too_many(tmp_path: Path) -> None:
@@ -222,10 +222,10 @@ def test_two_processes_on_one_run_are_one_too_many(tmp_path: Path) -> None:
     try:
         while not _sealed(tmp_path / "runs"):
             time.sleep(0.05)
-        second = command("run", "--resume", cwd=tmp_path)
+        second = invoke("run", "--resume")
         assert second.code == 5
         assert f"process {process.pid} is writing to" in second.err
-        assert command("show", cwd=tmp_path).code == 0
+        assert invoke("show").code == 0
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
@@ -313,7 +313,7 @@ def test_what_to_know_before_a_run_is_told(tmp_path: Path) -> None:
     for challenge in known:
         if challenge["half"] == "out":
             challenge["resolver"] = {"kind": "facts", "value": "7"}
-    done = invoke("run", write_board(tmp_path, known), "--subject", slow(tmp_path, 0))
+    done = invoke("run", write_board(tmp_path, known), "--subject", recorded(tmp_path, 30))
     warnings = [line for line in done.err.splitlines() if line.startswith("warning: ")]
     assert "an out-half resolved by" in warnings[0]
     assert len(warnings) == 21

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from calibrant import canonical
-from tests.cli.rigs import command, facts_board, invoke, recorded, run_of
+from tests.cli.rigs import facts_board, invoke, recorded, run_of
 from tests.cli.test_checking import clear, files_below
 from tests.report.test_escape import as_read
 
@@ -195,7 +195,7 @@ def test_a_read_only_disk_can_be_read_and_is_the_machines_failure_to_write_to(re
     runs = read_only / "runs"
     before = files_below(read_only)
     for name in ("show", "verify", "runs"):
-        done = command(name, "--runs", runs)
+        done = invoke(name, "--runs", runs)
         assert done.code == 0, done.err
     board = tmp_path / "board.jsonl"
     for args in (
@@ -204,7 +204,7 @@ def test_a_read_only_disk_can_be_read_and_is_the_machines_failure_to_write_to(re
         ["run", "--resume", "--runs", runs, "--quiet"],
         ["init", read_only / "new"],
     ):
-        clear(command(*args), code=5)
+        clear(invoke(*args), code=5)
     assert files_below(read_only) == before
 
 
@@ -220,15 +220,15 @@ def test_a_full_disk_is_the_machines_failure_and_what_was_sealed_stays(tmp_path:
         pytest.skip(f"no disk can be mounted here: {made.stderr.decode()}")
     try:
         board, subject = facts_board(tmp_path, 60), recorded(tmp_path, 60, 5)
-        done = command("run", board, "--subject", subject, "--epochs", "5", "--runs", place / "runs", "--quiet")
+        done = invoke("run", board, "--subject", subject, "--epochs", "5", "--runs", place / "runs", "--quiet")
         assert done.code == 5, done
         assert "Traceback" not in done.err
         assert "full" in done.err
         subprocess.run(["mount", "-o", "remount,size=64m", str(place)], check=True)
-        again = command("run", "--resume", "--runs", place / "runs", "--quiet", "--json")
+        again = invoke("run", "--resume", "--runs", place / "runs", "--quiet", "--json")
         assert again.code == 0, again.err
         assert json.loads(again.out)["complete"] is True
-        assert command("verify", "--runs", place / "runs", "--strict").code == 0
+        assert invoke("verify", "--runs", place / "runs", "--strict").code == 0
     finally:
         subprocess.run(["umount", str(place)], check=True)
 
