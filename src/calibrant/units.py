@@ -144,7 +144,8 @@ def plain(value: Decimal) -> Decimal:
     """``value`` in its one written form: no exponent, no trailing zeros, no minus zero."""
     if not value:
         return Decimal(0)
-    if value.as_tuple().exponent == 0:
+    _, digits, exponent = value.as_tuple()
+    if exponent == 0 or (digits[-1] and exponent < 0):  # type: ignore[operator] # finite, as all numbers here
         return value
     with localcontext() as context:
         context.prec = 10 * _MOST_DIGITS

@@ -204,25 +204,32 @@ class _SaidTwice(ValueError):
 
 def _objects(text: str) -> list[dict[str, Any]]:
     """The outermost JSON objects that stand in ``text``."""
-    decoder = json.JSONDecoder(strict=False, object_pairs_hook=_once, parse_int=_int, parse_constant=str)
     found: list[dict[str, Any]] = []
     position, tried = text.find("{"), 0
-    while position != -1 and tried < 100:
+    while position != -1 and tried < _MOST_TRIES:
         tried += 1
-        for candidate in (text, _mended(text, position)):
-            try:
-                value, end = decoder.raw_decode(candidate, position)
-            except _SaidTwice:
-                return []
-            except (ValueError, RecursionError):
-                continue
-            found.append(value)
-            text, position = candidate, end
-            break
-        else:
-            position += 1
-        position = text.find("{", position)
+        try:
+            read = _object_at(text, position) or _object_at(_mended(text, position), position)
+        except _SaidTwice:
+            return []
+        if read is None:
+            position = text.find("{", position + 1)
+            continue
+        value, end, text = read
+        found.append(value)
+        position = text.find("{", end)
     return found
+
+
+def _object_at(text: str, position: int) -> tuple[dict[str, Any], int, str] | None:
+    """The object that starts at ``position``, where it ends, and the text that it was read from."""
+    try:
+        value, end = _DECODER.raw_decode(text, position)
+    except (ValueError, RecursionError) as unread:
+        if isinstance(unread, _SaidTwice):
+            raise
+        return None
+    return value, end, text
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -238,6 +245,10 @@ def _int(digits: str) -> object:
 def _mended(text: str, start: int) -> str:
     """``text`` with the backslashes after ``start`` that JSON does not know (LaTeX, paths) doubled."""
     return text[:start] + re.sub(r'\\(?!["\\/bfnrtu])', r"\\\\", text[start:])
+
+
+_MOST_TRIES: Final = 100
+_DECODER: Final = json.JSONDecoder(strict=False, object_pairs_hook=_once, parse_int=_int, parse_constant=str)
 
 
 _LINE = re.compile(r"^\W*(stance|answer|confidence|how)\W*?:[ \t*_]*(.*?)[ \t*_]*$", re.IGNORECASE)
