@@ -71,6 +71,8 @@ def test_earlier_turns_are_messages_of_their_own() -> None:
     request = build_request(TEMPLATES["json"], item, SEAT, [], epoch=1, word_cap=50)
     assert [m.role for m in request.messages] == ["system", "user", "assistant", "user"]
     assert "Three?" in request.messages[-1].content
+    text = shown_text(build_request(TEMPLATES["few-shot"], item, SEAT, [], epoch=1, word_cap=50))
+    assert text.endswith("Q: One.\nA: Two.\nQ: Three?\nA:")
 
 
 def test_text_of_a_board_is_never_a_template() -> None:

@@ -68,6 +68,8 @@ def vars_of(commits: Commits) -> dict[str, object]:
         (BOOL, "Yes, it is.", True, "right"),
         (BOOL, "false", True, "wrong"),
         (BOOL, "no", "false", "right"),
+        (BOOL, "No, it is not.", False, "right"),
+        (BOOL, "No, that is not true", False, "unread"),
         (BOOL, "yes and no", True, "unread"),
         (BOOL, "Yes, but it is not", True, "unread"),
         (BOOL, "nothing", True, "unread"),

@@ -15,6 +15,7 @@ from tests.runs.boardfiles import HEAD, SEATS, Fields, Write, asked, formats, pr
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
+    (tmp_path / "calibrant.yaml").write_text("schema: calibrant.project.v1\n")
     (tmp_path / "seats").mkdir()
     (tmp_path / "seats" / "s.md").write_bytes(b"\xef\xbb\xbfKeep it running.\r\nSay so.\r\n")
     (tmp_path / "log.txt").write_bytes(b"\xef\xbb\xbf12:00 up\r\n")
@@ -108,10 +109,26 @@ def test_evidence_that_is_no_text_beside_the_board_is_refused(
 def test_a_project_file_further_up_widens_what_a_board_may_name(tmp_path: Path) -> None:
     (tmp_path / "shared.md").write_text("shared")
     head = seated("../../shared.md")
-    assert "within the project folder" in str(problems(written(tmp_path, head, [asked()], "a/boards/b.yaml"))[0])
+    assert "within the board's folder" in str(problems(written(tmp_path, head, [asked()], "a/boards/b.yaml"))[0])
     (tmp_path / "calibrant.yaml").write_text("schema: calibrant.project.v1\n")
     board = load_board(written(tmp_path, head, [asked()], "a/boards/b.yaml"))
     assert board.header.seats[0].context == "shared"
+
+
+@pytest.mark.parametrize("name", ["../.env", "../.ssh/id", "../seats/../.env"])
+def test_hidden_files_of_a_project_are_not_shown_to_anybody(project: Path, name: str) -> None:
+    (project / ".ssh").mkdir()
+    for path in (project / ".env", project / ".ssh" / "id"):
+        path.write_text("a secret")
+    assert "a path without hidden files" in str(problems(written(project, seated(name), [asked()]))[0])
+
+
+def test_without_a_project_a_board_names_files_of_its_own_folder_only(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("somebody's")
+    (tmp_path / "boards").mkdir()
+    (tmp_path / "boards" / "own.md").write_text("its own")
+    assert load_board(written(tmp_path, seated("own.md"), [asked()])).header.seats[0].context == "its own"
+    assert "within the board's folder" in str(problems(written(tmp_path, seated("../notes.md"), [asked()]))[0])
 
 
 def test_paths_that_are_no_readable_file_are_one_clear_error_each(tmp_path: Path) -> None:

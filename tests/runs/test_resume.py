@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from calibrant.errors import MachineError, RunLocked
+from calibrant.errors import InputError, MachineError, RunLocked
 from calibrant.ledger.store import Ledger
 from calibrant.records.grounding import Commitment
 from calibrant.runs.run import Run, open_run, run
@@ -210,6 +210,28 @@ def test_a_run_remembers_where_its_board_and_subject_were(tmp_path) -> None:
     (result.folder / "origin.json").unlink()
     with pytest.raises(Exception, match="does not say where its board is"):
         result.resume()
+
+
+def test_a_run_from_elsewhere_neither_starts_a_program_nor_chooses_a_folder(tmp_path, monkeypatch) -> None:
+    """Whoever sends a run writes its origin.json; without the mark of this person's key, nothing in it is followed."""
+    result = run(board(tmp_path), Told(), runs=tmp_path / "runs")
+    origin = result.folder / "origin.json"
+    told = json.loads(origin.read_text(encoding="utf-8"))
+    ran = tmp_path / "ran"
+    for change in ({"subject": f"command:touch {ran}"}, {"folder": "/"}, {"mark": None}, {"mark": "0" * 64}):
+        origin.write_text(json.dumps({**told, **change}), encoding="utf-8")
+        for work in (result.resume, result.resolve):
+            with pytest.raises(InputError, match="did not start here"):
+                work()
+    assert not ran.exists()
+    origin.write_text(json.dumps(told), encoding="utf-8")
+    assert result.resolve().complete
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "another-person"))
+    with pytest.raises(InputError, match="did not start here"):
+        result.resolve()
+    assert result.resolve(folder=tmp_path).complete
+    with pytest.raises(InputError, match="the subject again"):
+        result.resume(folder=tmp_path)
 
 
 def test_a_run_that_was_cut_off_before_its_terms_says_so(tmp_path) -> None:

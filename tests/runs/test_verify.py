@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from calibrant import canonical
-from calibrant.errors import CalibrantError, InputError
+from calibrant.errors import CalibrantError, CheckFailed, InputError
 from calibrant.ledger.entry import Draft, Entry
 from calibrant.ledger.store import Ledger
 from calibrant.records.grounding import Commitment, Expectation, Resolution, Sealed
 from calibrant.records.subject import Response
-from calibrant.runs.run import run
+from calibrant.runs.run import Run, run
 from calibrant.runs.verify import STEPS, Verification, verify
 from tests.runs.rigs import Told, board
 
@@ -200,6 +200,21 @@ def test_a_run_cut_off_at_its_start(copy) -> None:
     found = forge(copy, one_by_one(entries(copy)[1:]))
     assert named(found, "terms", "not the terms of a run")
     assert {step.name for step in found.skipped} == set(STEPS[2:])
+
+
+def test_a_template_that_is_not_ours_is_never_rendered(copy) -> None:
+    """A ledger may be anybody's, and a template may loop for ever."""
+    from calibrant.records.terms import Elicitation, Terms
+
+    bomb = "{% for a in range(99999) %}{% for b in range(99999) %}x{% endfor %}{% endfor %}"
+    template = Elicitation(id="json", mode="chat", text=bomb, parser="json.v1")
+    listed = entries(copy)
+    terms = Terms.from_bytes(listed[0].body).model_copy(update={"elicitation_sha256": template.digest()})
+    listed[0] = listed[0]._replace(body=terms.to_bytes())
+    found = forge(copy, one_by_one(listed), [template.identity_bytes()])
+    assert named(found, "terms", "is not one of this version of Calibrant's")
+    with pytest.raises(CheckFailed, match="not one of this version"):
+        Run(copy).resolve(folder=copy)
 
 
 def test_entries_dropped_at_the_end(copy) -> None:

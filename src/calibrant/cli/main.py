@@ -35,6 +35,10 @@ BoardPath = Annotated[
 RunName = Annotated[
     str, typer.Argument(metavar="RUN", help="A run: its id, the start or end of one, its folder, or `latest`.")
 ]
+BoardFolder = Annotated[
+    Path | None,
+    typer.Option("--folder", metavar="DIR", help="The board's folder, for a run that was started elsewhere."),
+]
 RunsFolder = Annotated[
     Path | None, typer.Option("--runs", metavar="DIR", help="The folder of runs. [default: the project's, else runs]")
 ]
@@ -138,6 +142,7 @@ def run(
         typer.Option("--option", "-o", metavar="NAME=VALUE", help="Set an option of the subject; may be repeated."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    folder: BoardFolder = None,
     epochs: Annotated[int | None, typer.Option(metavar="N", help="Times that each challenge is asked. [1]")] = None,
     elicitation: Annotated[
         str | None,
@@ -164,7 +169,9 @@ def run(
     effort = Effort(timeout, retries, tuple(allow_command or ()), allow_commands, quiet, json)
     if resume:
         _refuse_with_resume({"--epochs": epochs, "--elicitation": elicitation, "--seed": seed})
-        return resume_run(what or "latest", subject, options or None, runs, effort)
+        return resume_run(what or "latest", subject, options or None, runs, folder, effort)
+    if folder is not None:
+        raise typer.BadParameter("it goes with --resume; a board starts from where it lies", param_hint="--folder")
     if what is None:
         raise typer.BadParameter("a board is wanted, or --resume", param_hint="BOARD")
     if subject is None:
@@ -238,6 +245,7 @@ def verify(
 def resolve(
     run: RunName = "latest",
     runs: RunsFolder = None,
+    folder: BoardFolder = None,
     allow_command: AllowCommand = None,
     allow_commands: AllowCommands = False,
     json: Json = False,
@@ -245,7 +253,7 @@ def resolve(
     """Settle what was pending or could not be reached, and score again. The subject is not asked."""
     from calibrant.cli.running import resolve_run
 
-    return resolve_run(run, runs, commands=allow_command or [], all_commands=allow_commands, as_json=json)
+    return resolve_run(run, runs, folder, commands=allow_command or [], all_commands=allow_commands, as_json=json)
 
 
 @command("runs", "List the runs of a project.", "calibrant runs --json")

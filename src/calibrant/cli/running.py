@@ -22,6 +22,9 @@ from calibrant.runs.run import run as start
 from calibrant.runs.session import Pace
 from calibrant.world.base import Allow
 
+_KEEP_TIME = frozenset({"command", "command-lines", "model"})
+"""Subjects that keep a time limit of their own, which `--timeout` sets too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Effort:
@@ -55,6 +58,8 @@ def start_run(
     """Run a board to its end and show the scorecard."""
     board = load_board(path)
     allow = widened(board.folder, effort.commands, every=effort.all_commands)
+    if effort.timeout != Pace().timeout and subject.partition(":")[0] in _KEEP_TIME:
+        options = {"timeout": f"{effort.timeout:g}", **options}
     with meter_for(quiet=effort.quiet) as meter, _stoppable(meter):
         run = start(
             board,
@@ -74,25 +79,36 @@ def start_run(
 
 
 def resume_run(
-    reference: str, subject: str | None, options: Mapping[str, str] | None, runs: Path | None, effort: Effort
+    reference: str,
+    subject: str | None,
+    options: Mapping[str, str] | None,
+    runs: Path | None,
+    folder: Path | None,
+    effort: Effort,
 ) -> int:
     """Go on with a run and show the scorecard."""
     run = open_named(reference, runs)
-    allow = _allow(run, effort.commands, every=effort.all_commands)
+    allow = _allow(run, folder, effort.commands, every=effort.all_commands)
     with meter_for(quiet=effort.quiet) as meter, _stoppable(meter):
         meter.started(run)
-        run.resume(subject, options=options, allow=allow, pace=effort.pace, progress=meter.progress)
+        run.resume(subject, options=options, folder=folder, allow=allow, pace=effort.pace, progress=meter.progress)
     return _finish(run, meter, effort)
 
 
 def resolve_run(
-    reference: str, runs: Path | None, *, commands: Sequence[str], all_commands: bool, as_json: bool
+    reference: str,
+    runs: Path | None,
+    folder: Path | None,
+    *,
+    commands: Sequence[str],
+    all_commands: bool,
+    as_json: bool,
 ) -> int:
     """Settle what was pending and show the scorecard."""
     run = open_named(reference, runs)
     name = reference_to(run)
     try:
-        scorecard = run.resolve(allow=_allow(run, commands, every=all_commands))
+        scorecard = run.resolve(folder=folder, allow=_allow(run, folder, commands, every=all_commands))
     except KeyboardInterrupt:
         raise Stopped(
             f"stopped; what was settled is kept; go on with `calibrant resolve {shlex.quote(name)}`"
@@ -101,10 +117,11 @@ def resolve_run(
     return 0
 
 
-def _allow(run: Run, commands: Sequence[str], *, every: bool) -> Allow | None:
+def _allow(run: Run, folder: Path | None, commands: Sequence[str], *, every: bool) -> Allow | None:
     if not commands and not every:
         return None
-    return widened((run.folder / read_origin(run.folder).folder).resolve(), commands, every=every)
+    board = folder if folder is not None else (run.folder / read_origin(run.folder).folder).resolve()
+    return widened(board, commands, every=every)
 
 
 @contextmanager

@@ -29,6 +29,7 @@ _EVIDENCE = """\
 {% for item in evidence %}
 Evidence{{ " (" ~ item.title ~ ")" if item.title }}:
 {{ item.text }}
+
 {% endfor %}"""
 
 _STANCES = """\
@@ -40,7 +41,7 @@ decline - nothing you hold determines the answer, and you do not guess
 
 _JSON = (
     _EVIDENCE
-    + """
+    + """\
 Question: {{ question }}
 
 """
@@ -55,7 +56,7 @@ Use at most {{ word_cap }} words."""
 
 _LINES = (
     _EVIDENCE
-    + """
+    + """\
 Question: {{ question }}
 
 """
@@ -71,7 +72,7 @@ Use at most {{ word_cap }} words."""
 
 _PLAIN = (
     _EVIDENCE
-    + """
+    + """\
 {{ question }}
 Answer in at most {{ word_cap }} words."""
 )
@@ -98,6 +99,7 @@ A: I do not know.
 
 {% for item in evidence %}Evidence: {{ item.title or "seen just now" }}
 {{ item.text }}
+{% endfor %}{% for turn in earlier %}{{ "Q" if turn.role == "user" else "A" }}: {{ turn.content }}
 {% endfor %}Q: {{ question }}
 A:"""
 
@@ -153,6 +155,7 @@ def build_request(
         elicitation,
         context=seat.context.strip(),
         evidence=evidence,
+        earlier=challenge.turns[:-1],
         question=challenge.question.strip(),
         form=describe(challenge.outcome),
         word_cap=word_cap,

@@ -125,7 +125,7 @@ def _boolean(outcome: Boolean, answer: str) -> Commits | Unread:
     rest = set(said[1:])
     if said[0] in YES and not rest & (NO | _NEGATIONS):
         return Commits(value=True)
-    if said[0] in NO and not rest & (YES | (_NEGATIONS - NO)):
+    if said[0] in NO and not rest & YES:
         return Commits(value=False)
     return Unread("neither a plain yes nor a plain no")
 

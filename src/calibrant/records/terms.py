@@ -24,7 +24,7 @@ class Elicitation(Record):
     text: str
     parser: Id
     stop: Many[str] = ()
-    max_tokens: Annotated[int, Field(ge=1)] = 512
+    max_tokens: Annotated[int, Field(ge=1)] = 2048
     scale: Literal["probability", "percent"] | None = None
     words: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict)
 

@@ -69,6 +69,8 @@ class Beside:
 
     folder: Path
     root: Path
+    kind: str = "the project folder"
+    fix: str = "Copy the file into the project."
 
     def read(self, name: str, where: Where) -> bytes:
         """The bytes of the file ``name``, named at ``where``.
@@ -80,8 +82,9 @@ class Beside:
             raise InputError(Problem(quote(name), "the path of a file", where=where))
         path = self.folder / name
         if not _within(path, self.root):
-            fix = "Copy the file into the project."
-            raise InputError(Problem(quote(name), f"a path within the project folder {self.root}", fix, where))
+            raise InputError(Problem(quote(name), f"a path within {self.kind} {self.root}", self.fix, where))
+        if any(part.startswith(".") for part in path.resolve().relative_to(self.root.resolve()).parts):
+            raise InputError(Problem(quote(name), "a path without hidden files or folders", where=where))
         return read_input(path, where=where, largest=LARGEST_TEXT)
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import hmac
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +14,7 @@ from typing import ClassVar, Final
 
 from pydantic import Field
 
+from calibrant.canonical import encode
 from calibrant.errors import InputError, MachineError, Problem, Where, nearest, quote
 from calibrant.records.base import Record
 from calibrant.subjects.base import Options
@@ -31,6 +36,8 @@ class Origin(Record):
     """What was asked for as the subject, where that was a text."""
     options: Options = Field(default_factory=dict)
     """The subject's options, but for those that look like a secret."""
+    mark: str | None = None
+    """The mark of the person who started the run here; see `mark_of`."""
 
 
 def run_folders(runs: Path) -> Iterator[Path]:
@@ -88,6 +95,39 @@ def write_whole(path: Path, data: bytes) -> None:
     except OSError as failed:
         reason = failed.strerror or str(failed)
         raise MachineError(f"{path}: could not be written ({reason}). What was there before is kept.") from failed
+
+
+def mark_of(origin: Origin, run: str) -> str | None:
+    """The mark by which a person's own runs are known: an HMAC under a key that stays in that person's home.
+
+    A run that came from elsewhere may name any program as its subject and any folder as its board's; without the mark
+    neither is taken at its word. None where no key can be kept.
+    """
+    key = _own_key()
+    claim = encode([run, origin.folder, origin.subject, dict(origin.options)])
+    return None if key is None else hmac.new(key, claim, hashlib.sha256).hexdigest()
+
+
+def is_own(origin: Origin, run: str) -> bool:
+    """Whether the run was started here, by this person, just as ``origin`` says."""
+    expected = mark_of(origin, run)
+    return expected is not None and origin.mark is not None and hmac.compare_digest(expected, origin.mark)
+
+
+def _own_key() -> bytes | None:
+    """The key of `mark_of`, made when it is first wanted."""
+    home = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    path = Path(home).expanduser() / "calibrant" / "started-here.key"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(secrets.token_bytes(32))
+        key = path.read_bytes()
+    except (OSError, RuntimeError):
+        return None
+    return key if len(key) == 32 else None
 
 
 def read_origin(folder: Path) -> Origin:

@@ -26,7 +26,17 @@ from calibrant.records.subject import SubjectIdentity
 from calibrant.records.terms import Software, Start, Terms
 from calibrant.runs.boards import Board, load_board
 from calibrant.runs.check import Check, check
-from calibrant.runs.folder import ORIGIN, RUN_DB, SCORECARD, Origin, find_run, read_origin, write_whole
+from calibrant.runs.folder import (
+    ORIGIN,
+    RUN_DB,
+    SCORECARD,
+    Origin,
+    find_run,
+    is_own,
+    mark_of,
+    read_origin,
+    write_whole,
+)
 from calibrant.runs.items import Item, items
 from calibrant.runs.plan import Task
 from calibrant.runs.project import find_project
@@ -199,6 +209,10 @@ class Run:
 
     def _world(self, folder: Path | None, allow: Allow | None) -> tuple[World, Origin | None]:
         origin = None if folder is not None else read_origin(self.folder)
+        if origin is not None and not is_own(origin, self.id):
+            found = "a run that you did not start here: where its board lies and who answers is not taken on its word"
+            fix = "Give them (--folder, and --subject to resume)."
+            raise InputError(Problem(found, "the folder of its board, by name", fix, Where(str(self.folder))))
         base = folder if folder is not None else (self.folder / (origin.folder if origin else ".")).resolve()
         if allow is None:
             project = find_project(base)
@@ -408,7 +422,8 @@ def _write_origin(folder: Path, board: Board, subject: SubjectLike, options: Opt
     harmless = {name: value for name, value in options.items() if hide_secrets(f"{name}={value}") == f"{name}={value}"}
     spec = subject if isinstance(subject, str) and hide_secrets(subject) == subject else None
     origin = Origin(folder=os.path.relpath(board.folder, folder), subject=spec, options=harmless)
-    write_whole(folder / ORIGIN, origin.to_bytes() + b"\n")
+    marked = origin.model_copy(update={"mark": mark_of(origin, folder.name)})
+    write_whole(folder / ORIGIN, marked.to_bytes() + b"\n")
 
 
 def _refuse_other_subject(sealed: SubjectIdentity, given: SubjectIdentity) -> None:

@@ -163,15 +163,18 @@ def _sentence(source: RunSource, board: Slice) -> str:
     """What the headline number says, and no more: these items, this subject, this day."""
     terms = source.terms
     estimate = headline(board)
-    what = "pairs" if estimate.metric == "pair_pass_rate" else "challenges"
+    what = "pair" if estimate.metric == "pair_pass_rate" else "challenge"
     day = terms.at.date().isoformat()
     asked = f"asked of {terms.subject.name} on {day} through the {source.elicitation.id} elicitation"
     if estimate.value is None:
-        return f"No {what[:-1]} of this board, {asked}, was decided: {estimate.undefined}."
+        return f"No {what} of this board, {asked}, was decided: {estimate.undefined}."
     passed = round(estimate.value * estimate.n)
     times = f" over {terms.epochs} epochs" if terms.epochs > 1 else ""
-    missing = f"; {estimate.missing} more are missing" if estimate.missing else ""
-    return f"Of the {estimate.n} decided {what} of this board{times}, {asked}, {passed} passed{missing}."
+    decided = f"the one decided {what}" if estimate.n == 1 else f"the {estimate.n} decided {what}s"
+    missing = (
+        f"; {estimate.missing} more {'is' if estimate.missing == 1 else 'are'} missing" if estimate.missing else ""
+    )
+    return f"Of {decided} of this board{times}, {asked}, {passed} passed{missing}."
 
 
 def headline(board: Slice) -> Estimate:

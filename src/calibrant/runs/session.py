@@ -107,6 +107,7 @@ class Session:
         clockwork: Clockwork | None = None,
         progress: Callable[[Progress], None] = lambda _: None,
     ) -> None:
+        source.refuse_unknown_elicitation()
         self._ledger = ledger
         self._source = source
         self._subject = subject

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
 from calibrant import canonical
-from calibrant.errors import CheckFailed
-from calibrant.grounding.elicitation import Shown
+from calibrant.errors import CheckFailed, quote
+from calibrant.grounding.elicitation import TEMPLATES, Shown
 from calibrant.ledger.entry import Draft
 from calibrant.ledger.store import Ledger
 from calibrant.records.base import Record
@@ -96,6 +96,17 @@ class RunSource:
         """All challenges, in the order of the board."""
         for start in range(0, len(self), BLOCK):
             yield from self._read(range(start, min(start + BLOCK, len(self))))
+
+    def refuse_unknown_elicitation(self) -> None:
+        """Refuse to render a template that is not one of this version's: the ledger may be anybody's.
+
+        Raises:
+            CheckFailed: for another template.
+        """
+        known = TEMPLATES.get(self.elicitation.id)
+        if known is None or known.digest() != self.terms.elicitation_sha256:
+            name = quote(self.elicitation.id)
+            raise CheckFailed(f"{self._ledger.path}: the elicitation {name} is not one of this version of Calibrant's.")
 
     def word_cap(self, challenge: Challenge) -> int:
         """The most words that a response to this challenge should have."""

@@ -144,6 +144,7 @@ class _Verifier:
         self._check_file()
         with self._guard("terms"):
             self._source = RunSource(self._ledger)
+            self._source.refuse_unknown_elicitation()
             self._check_terms()
         if self._steps["terms"].failures:
             _skip_after(self._result, "terms")

@@ -82,10 +82,17 @@ class World:
     async def capture(self, source: Source, field: str = "capture") -> Finding:
         """What the source says now, as evidence for a seat: the bytes to show are the finding's evidence.
 
+        The evidence of a question to Python is a protocol of it; a seat is shown the answer alone.
+
         Raises:
             InputError: as `resolver` does.
         """
-        return await self.resolver(source, field).resolve(Question("capture"))
+        finding = await self.resolver(source, field).resolve(Question("capture"))
+        value = finding.value
+        if source.kind != "python" or finding.status != "fact" or value is None:
+            return finding
+        answer = value if isinstance(value, str) else canonical.encode(value).decode()
+        return Finding.fact(value, answer.encode())
 
     def _made(self, source: Source, field: str) -> Resolver:
         try:
