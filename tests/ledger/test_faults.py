@@ -102,7 +102,7 @@ class TestInterrupted:
         """Each append is whole or not there, the ledger goes on after each, and its close is a clean one."""
         with started(workers.append_while_interrupted, path, 60) as (_, there):
             heads, interrupts = there.recv()
-        assert interrupts > 3
+        assert interrupts >= 10
         assert [file.name for file in path.parent.iterdir()] == ["run.db"]
         size, damages, right = what_is_there(path)
         assert (damages, right) == ([], size)

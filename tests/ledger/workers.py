@@ -142,7 +142,7 @@ def append_while_interrupted(there: Connection, path: Path, appends: int) -> Non
 
     signal.signal(signal.SIGALRM, interrupt)
     with Ledger.create(path) as ledger:
-        while len(heads) < appends:
+        while len(heads) < appends or interrupts < 10:
             try:
                 signal.setitimer(signal.ITIMER_REAL, chance.random() * 0.03)
                 while True:
