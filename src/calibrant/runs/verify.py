@@ -150,7 +150,7 @@ class _Verifier:
             _skip_after(self._result, "terms")
             return
         self._prepare()
-        with self._guard("commitments"):
+        with self._guard("commitments"), self._ledger.snapshot():
             for entry in self._ledger.entries():
                 self._check_entry(entry)
         with self._guard("scorecard"):
@@ -259,15 +259,16 @@ class _Verifier:
         place = self._place(task)
         self._sealed[32 * place : 32 * place + 32] = bytes.fromhex(commitment.sealed_sha256)
         self._sealed_at[place] = entry.seq
-        blobs = {digest: self._ledger.blob(digest) for digest in (commitment.response_sha256, commitment.sealed_sha256)}
-        self._decisions.take(entry, blobs)
-        self._check_expectation(entry, task, blobs[commitment.response_sha256], blobs[commitment.sealed_sha256])
+        response = Response.from_stored(self._ledger.blob(commitment.response_sha256))
+        sealed = Sealed.from_stored(self._ledger.blob(commitment.sealed_sha256))
+        self._decisions.take_response(task, response)
+        self._check_expectation(entry, task, response, sealed)
 
-    def _check_expectation(self, entry: Entry, task: Task, response: bytes, opened: bytes) -> None:
+    def _check_expectation(self, entry: Entry, task: Task, response: Response, sealed: Sealed) -> None:
         step = self._steps["expectations"]
         step.checked += 1
-        challenge, sealed = self._source.challenge(task.number), Sealed.from_stored(opened)
-        read = read_expectation(self._source, challenge, Response.from_stored(response))
+        challenge = self._source.challenge(task.number)
+        read = read_expectation(self._source, challenge, response)
         same = sealed.unparsed == read.reason if isinstance(read, Unparsed) else sealed.expectation == read
         if not same:
             step.fail(f"entry {entry.seq}: what was sealed for {challenge.id} is not what its response says")
@@ -298,7 +299,8 @@ class _Verifier:
             written = read_fact(challenge.outcome, resolution.value)
             if written != resolution.value:
                 step.fail(f"entry {entry.seq}: the fact of {challenge.id} is not in its written form")
-        self._decisions.take(entry, {resolution.sealed_sha256: self._ledger.blob(resolution.sealed_sha256)})
+        sealed = Sealed.from_stored(self._ledger.blob(resolution.sealed_sha256))
+        self._decisions.take_resolution(task, sealed.expectation, resolution)
 
     def _check_order(self, entry: Entry, task: Task) -> None:
         step = self._steps["order"]
