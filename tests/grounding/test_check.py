@@ -111,8 +111,9 @@ def test_a_target_that_stands_in_what_the_out_half_shows_is_refused(place) -> No
 
 def test_an_inline_fact_leaks_too_and_a_short_one_is_not_looked_for() -> None:
     def inline(value, prompt):
-        known = challenge("a-in", "in", resolver=Source(kind="facts", params={"value": value}))
-        return said([known, challenge("a-out", "out", prompt=prompt)])
+        words = Text(kind="text")
+        known = challenge("a-in", "in", outcome=words, resolver=Source(kind="facts", params={"value": value}))
+        return said([known, challenge("a-out", "out", outcome=words, prompt=prompt)])
 
     assert "in the prompt" in inline("Ada Lovelace", "Who was ada lovelace?")
     assert inline("2", "Is 2 it?") == ""
@@ -126,9 +127,16 @@ def test_an_inline_fact_leaks_too_and_a_short_one_is_not_looked_for() -> None:
         ("Ada Lovelace", "by Ada and Lovelace", False),
         ("12345", "it is 12345 here", True),
         ("12345", "it is 123456 here", False),
-        ("1234", "it is 1234 here", False),
+        ("1234", "it is 1234 here", True),
+        ("123", "it is 123 here", False),
+        ("52424", "it is 52,424 or so", True),
+        ("52424", "it is 52 424 or so", True),
+        ("2345", "it is 12,345", False),
+        (52424, "it is 52424", True),
         ("true", "it is true", False),
-        (["csv", "json"], "csv and json", False),
+        (["csv", "json"], "csv and json", True),
+        (["404", "500"], "Which of 404 and 500?", True),
+        (["a"], "a", False),
         (["comma", "jsonl"], "comma and jsonl", True),
         (True, "True", False),
         ([], "", False),
@@ -136,6 +144,35 @@ def test_an_inline_fact_leaks_too_and_a_short_one_is_not_looked_for() -> None:
 )
 def test_whether_a_fact_stands_in_a_text(fact, text, stands) -> None:
     assert stands_in(fact, text) is stands
+
+
+@pytest.mark.parametrize(
+    ("outcome", "value"),
+    [
+        (Number(kind="number"), "hello"),
+        (Number(kind="number", unit="ms"), "4242 kg"),
+        (Categorical(kind="categorical", values=("ext4", "xfs")), "btrfs"),
+        (Boolean(kind="boolean"), "maybe"),
+        (Date(kind="date"), "2024-02-30"),
+        (Number(kind="number"), "1e400"),
+    ],
+)
+def test_a_fact_that_its_outcome_cannot_hold_is_refused(outcome, value) -> None:
+    known = challenge("a-in", "in", outcome=outcome, resolver=Source(kind="facts", params={"value": value}))
+    assert "challenges[0].resolver.value: found the fact" in said([known, challenge("a-out", "out", outcome=outcome)])
+
+
+@pytest.mark.parametrize("kind", ["attested", "other-lane", "withheld", "future"])
+def test_an_in_half_that_nothing_settles_is_refused(kind) -> None:
+    known = challenge("a-in", "in", resolver=Source(kind=kind, params={}))
+    assert f'found an in-half resolved by "{kind}"' in said([known, challenge("a-out", "out")])
+
+
+def test_options_that_are_no_intervals_are_named_where_they_stand() -> None:
+    outcome = Number(kind="number", options=(Option(name="a", covers="0-5"), Option(name="b", covers="[5, )")))
+    text = said(pair(outcome=outcome))
+    assert text.count("challenges[0].outcome.options: found the option") == 1
+    assert "challenges[1].outcome.options" in text
 
 
 def test_an_out_half_settled_by_a_fact_source_is_warned_about() -> None:

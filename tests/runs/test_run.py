@@ -197,6 +197,34 @@ def test_a_subject_or_a_resolver_that_raises_is_a_failure_and_not_a_crash(tmp_pa
     assert figures.pairs == {"grounded": 1}
 
 
+@pytest.mark.parametrize("how", ["raised", "returned"])
+def test_a_secret_that_a_failure_says_is_nowhere(tmp_path, how) -> None:
+    secret = "sk-proj-" + "AbCdEfGhIjKlMnOpQrStUvWx"
+
+    def leaking(request):
+        if how == "raised":
+            raise ValueError(f"key {secret} refused, password=hunter2hunter2")
+        return Failure(kind="refused", message=f"key {secret} refused, password=hunter2hunter2")
+
+    seen = []
+    result = run(board(tmp_path), Told(leaking), runs=tmp_path / "runs", progress=lambda p: seen.append(p.last_failure))
+    kept = b"".join(path.read_bytes() for path in result.folder.iterdir())
+    for said in (secret, "hunter2"):
+        assert said.encode() not in kept
+        assert not any(said in str(failure) for failure in seen)
+    assert any("[secret]" in str(failure) for failure in seen)
+
+
+def test_a_run_that_could_not_be_started_leaves_no_folder(tmp_path, monkeypatch) -> None:
+    def full(self, drafts, blobs=()):
+        raise MachineError("the disk is full")
+
+    monkeypatch.setattr(Ledger, "append", full)
+    with pytest.raises(MachineError, match="the disk is full"):
+        run(board(tmp_path), Told(), runs=tmp_path / "runs")
+    assert not list((tmp_path / "runs").glob("*/run.db"))
+
+
 def test_a_slow_subject_times_out(tmp_path) -> None:
     class Slow(Told):
         async def ask(self, request):
@@ -235,7 +263,12 @@ def test_pending_is_settled_later_without_asking_the_subject(tmp_path) -> None:
     assert (figures.pending, figures.pairs_missing, result.scorecard().complete) == (1, 1, False)
     asked = len(subject.asked)
     assert result.resolve().results[0].pending == 1
-    (tmp_path / "answer.yaml").write_text("value: 41\nby: the clerk\nat: 2026-02-01T10:00:00Z\n", encoding="utf-8")
+    answer = tmp_path / "answer.yaml"
+    answer.write_text("value: 41\nby: the clerk\nat: 2026-02-01T10:00:00Z\n", encoding="utf-8")
+    early = result.resolve().results[0]
+    assert dict(early.non_scores) == {"unreachable": 1}, "it was settled before anybody was asked"
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    answer.write_text(f"value: 41\nby: the clerk\nat: {now}\n", encoding="utf-8")
     settled = result.resolve()
     assert pairs(settled) == {"grounded": 1}
     assert settled.complete

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 from collections.abc import Iterable
@@ -239,6 +240,20 @@ def test_a_scorecard_that_was_edited(copy, change, said) -> None:
     assert change(data) != data
     path.write_bytes(change(data))
     assert named(verify(copy), "scorecard", said)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("name", ["scorecard.json", "origin.json"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_file_in_a_received_run_holds_nobody_up(copy, name, kind) -> None:
+    path = copy / name
+    path.unlink()
+    {"pipe": lambda: os.mkfifo(path), "device": lambda: path.symlink_to("/dev/zero"), "folder": path.mkdir}[kind]()
+    if name == "scorecard.json":
+        assert not verify(copy).passed
+    else:
+        with pytest.raises(InputError):
+            Run(copy).resolve()
 
 
 def test_what_cannot_be_checked_is_said_and_is_no_failure(copy) -> None:

@@ -7,12 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from calibrant.errors import Problem, Where, quote
-from calibrant.grounding.leak import is_distinctive, stands_in
+from calibrant.errors import InputError, Problem, Where, quote
+from calibrant.grounding.leak import stands_in
+from calibrant.grounding.match import read_fact
 from calibrant.grounding.options import check_options
 from calibrant.grounding.policies import POLICIES, Policy, paid
 from calibrant.records.board import BoardHeader, Challenge
+from calibrant.records.outcome import Set
 from calibrant.records.profile import Profile
+from calibrant.units import Unread
 
 SETTLES_NOTHING = frozenset({"withheld", "attested", "other-lane", "future", "pending"})
 """Resolver kinds that may settle an out-half; any other kind is expected to find a fact."""
@@ -82,6 +85,7 @@ class BoardChecker:
         found.by_seat[challenge.seat] += 1
         found.by_test_type[challenge.test_type] += 1
         found.problems += [_placed(problem, self._where(index)) for problem in _options(challenge)]
+        found.problems += [_placed(problem, self._where(index)) for problem in _sources(challenge)]
         found.warnings += [_placed(problem, self._where(index)) for problem in _out_source(challenge)]
         if challenge.pair_id is None:
             return
@@ -116,7 +120,10 @@ class BoardChecker:
             return ()
         spaces = (in_half.outcome.model_dump_json(), out_half.outcome.model_dump_json())
         if spaces not in self._played:
-            self._played[spaces] = tuple(p.policy for p in paid(in_half, out_half, self._chance, self._policies))
+            try:
+                self._played[spaces] = tuple(p.policy for p in paid(in_half, out_half, self._chance, self._policies))
+            except InputError:  # options that are no intervals: said of the challenge already
+                self._played[spaces] = ()
         return self._played[spaces]
 
 
@@ -175,9 +182,26 @@ def _known_facts(in_half: Challenge) -> Iterator[object]:
     if in_half.target is not None and len(in_half.target.split()) <= 12:
         yield in_half.target
     inline = in_half.resolver.params.get("value") if in_half.resolver is not None else None
-    for fact in inline if isinstance(inline, list) else [inline]:
-        if isinstance(fact, str) and is_distinctive(fact):
-            yield fact
+    if isinstance(in_half.outcome, Set):
+        yield inline
+    else:
+        yield from inline if isinstance(inline, list) else [inline]
+
+
+def _sources(challenge: Challenge) -> Iterator[Problem]:
+    """What is wrong with how a grounding challenge is settled, as far as the board itself shows it."""
+    if challenge.resolver is None or challenge.outcome is None:
+        return
+    kind, params = challenge.resolver.kind, challenge.resolver.params
+    if challenge.half == "in" and kind in SETTLES_NOTHING - {"pending"}:
+        place = Where(field="resolver.kind")
+        yield Problem(f"an in-half resolved by {quote(kind)}", "a source that finds the fact", None, place)
+    if kind == "facts" and "value" in params:
+        fact = read_fact(challenge.outcome, params["value"])
+        if isinstance(fact, Unread):
+            wanted = f"a fact of the outcome ({challenge.outcome.kind})"
+            found = f"the fact {quote(params['value'])} ({fact.reason})"
+            yield Problem(found, wanted, None, Where(field="resolver.value"))
 
 
 def _paid(paid_pairs: Mapping[str, list[str]]) -> Iterator[Problem]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from calibrant.grounding.folding import fold, holds_words
 
 _LEAST = 4
@@ -13,14 +15,28 @@ _COMMON = frozenset({"true", "false", "none", "null", "zero", "text", "list", "d
 def is_distinctive(fact: object) -> bool:
     """Whether finding ``fact`` in a text would mean anything."""
     text = fold(fact) if isinstance(fact, str) else ""
-    return len(text) >= _LEAST and text not in _COMMON and not (text.isdigit() and len(text) < _LEAST + 1)
+    return len(text) >= _LEAST and text not in _COMMON
 
 
 def stands_in(fact: object, text: str) -> bool:
-    """Whether ``fact`` (text, or a list of which each member must stand there) can be read off ``text``.
+    """Whether ``fact`` (text, a number, or a list of which each member must stand there) can be read off ``text``.
 
-    Only a distinctive fact counts; for one that is not, the answer is no.
+    Only a distinctive fact counts; for one that is not, the answer is no. A number is found in other written forms
+    too, ``52,424`` for ``52424``; the members of a list may be short where together they are distinctive.
     """
     if isinstance(fact, list | tuple):
-        return bool(fact) and all(stands_in(member, text) for member in fact)
-    return isinstance(fact, str) and is_distinctive(fact) and holds_words(text, fact)
+        members = [_written(member) for member in fact]
+        return len("".join(members)) >= _LEAST and len(members) > 1 and all(_holds(text, each) for each in members)
+    written = _written(fact)
+    return is_distinctive(written) and _holds(text, written)
+
+
+def _written(fact: object) -> str:
+    return "" if isinstance(fact, bool) else str(fact) if isinstance(fact, str | int | float) else ""
+
+
+def _holds(text: str, fact: str) -> bool:
+    return holds_words(text, fact) or (fact.isdigit() and holds_words(_GROUPED.sub("", text), fact))
+
+
+_GROUPED = re.compile(r"(?<=\d)[,\u00a0\u202f ](?=\d{3}(?!\d))")

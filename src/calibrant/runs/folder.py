@@ -17,6 +17,7 @@ from pydantic import Field
 from calibrant.canonical import encode
 from calibrant.errors import InputError, MachineError, Problem, Where, nearest, quote
 from calibrant.records.base import Record
+from calibrant.runs.files import read_input
 from calibrant.subjects.base import Options
 
 RUN_DB: Final = "run.db"
@@ -137,11 +138,9 @@ def read_origin(folder: Path) -> Origin:
         InputError: where the run's folder does not say.
     """
     path = folder / ORIGIN
-    try:
-        data = path.read_bytes()
-    except OSError:
+    if not path.exists():
         found = "a run that does not say where its board is"
         raise InputError(
             Problem(found, f"the file {ORIGIN} beside {RUN_DB}", "Name the folder of its board.", Where(str(folder)))
-        ) from None
-    return Origin.from_bytes(data, where=Where(str(path)))
+        )
+    return Origin.from_bytes(read_input(path), where=Where(str(path)))

@@ -8,6 +8,7 @@ import functools
 import os
 import platform
 import secrets
+import shutil
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
@@ -282,8 +283,7 @@ async def run_async(
         elicitation: the template; without one, the subject's own.
         seed: the seed of the first epoch; later epochs count up from it.
         level: the level of every interval.
-        runs: the folder of runs; without one, the project's.
-        allow: what the board may reach; without one, what the project file allows.
+        runs, allow: the folder of runs, what the board may reach; without them, as the project file says.
         warned: called before anything starts, with each thing to know about the board or the subject.
         started: called once, when the terms are sealed and before anybody is asked.
 
@@ -304,8 +304,9 @@ async def run_async(
         terms = _terms(board, opened.identity, asked, runs_folder, clock)
         folder = runs_folder / terms.run
         with _new_ledger(folder) as ledger:
-            _write_origin(folder, board, subject, options or {})
-            seal_terms(ledger, terms, board, template, checked.captures.values())
+            with _whole_or_gone(folder):
+                _write_origin(folder, board, subject, options or {})
+                seal_terms(ledger, terms, board, template, checked.captures.values())
             current = Run(folder)
             started(current)
             source = RunSource(ledger)
@@ -415,6 +416,16 @@ def _make_folder(folder: Path) -> None:
 def _new_ledger(folder: Path) -> Ledger:
     _make_folder(folder)
     return Ledger.create(folder / RUN_DB)
+
+
+@contextlib.contextmanager
+def _whole_or_gone(folder: Path) -> Iterator[None]:
+    """Leave no folder of a run whose terms could not be sealed: nobody was asked, and nothing could be resumed."""
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _write_origin(folder: Path, board: Board, subject: SubjectLike, options: Options) -> None:

@@ -31,6 +31,7 @@ from calibrant.runs.plan import Marks, Task, ask_order, task_of
 from calibrant.runs.scoring import Decisions, with_blobs
 from calibrant.runs.source import RunSource
 from calibrant.subjects.base import Subject
+from calibrant.subjects.hiding import hide_secrets
 from calibrant.units import Unread
 from calibrant.values import format_instant
 from calibrant.world.base import Finding, Question
@@ -269,11 +270,14 @@ class Session:
     async def _ask_once(self, request: Request) -> Response | Failure:
         try:
             async with asyncio.timeout(self._pace.timeout):
-                return await self._subject.ask(request)
+                reply = await self._subject.ask(request)
         except TimeoutError:
             return Failure(kind="timeout", message=f"no reply within {self._pace.timeout:g} s", retry=True)
         except Exception as broken:  # noqa: BLE001 - a subject of somebody else's that breaks the seam's promise
-            return Failure(kind="crashed", message=f"{type(broken).__name__}: {quote(str(broken))}")
+            reply = Failure(kind="crashed", message=f"{type(broken).__name__}: {quote(str(broken))}")
+        if isinstance(reply, Failure):  # what failed may have said its key; neither ledger nor terminal shall hold it
+            return reply.model_copy(update={"message": hide_secrets(reply.message)})
+        return reply
 
     async def _note_failure(
         self, journal: Journal, task: Task, challenge: Challenge, failure: Failure, attempts: int

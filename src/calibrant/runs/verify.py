@@ -34,6 +34,7 @@ from calibrant.records.grounding import Commitment, Label, Resolution, Sealed, U
 from calibrant.records.scorecard import Scorecard
 from calibrant.records.subject import Response
 from calibrant.records.terms import Capture, Start
+from calibrant.runs.files import read_input
 from calibrant.runs.folder import RUN_DB, SCORECARD
 from calibrant.runs.plan import Task, task_of
 from calibrant.runs.scoring import Decisions, score
@@ -334,7 +335,7 @@ class _Verifier:
             step.skipped = f"there is no {path.name} beside the ledger"
             return
         step.checked = 1
-        data = path.read_bytes()
+        data = read_input(path)
         if data == scorecard_bytes(derived):
             return
         for what in _differences(data, derived):

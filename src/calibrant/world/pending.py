@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any, Final
 
 from pydantic import Field, field_validator
@@ -76,16 +77,15 @@ class Pending:
         return [f"reads: {line(path)}"] if places.is_outside(path, self.surroundings) else []
 
     async def resolve(self, question: Question) -> Finding:
-        """The fact, once its file is there."""
-        del question
+        """The fact, once its file is there. One that was settled before the expectation was sealed is refused."""
         if self.params.settled is None:
             return self._waiting()
-        return await asyncio.to_thread(self._settled, self.params.settled)
+        return await asyncio.to_thread(self._settled, self.params.settled, question.committed)
 
     def _waiting(self) -> Finding:
         return Finding("pending", reason=f"waits for {line(self.params.awaits)}", due=self.params.due)
 
-    def _settled(self, written: str) -> Finding:
+    def _settled(self, written: str, committed: datetime | None) -> Finding:
         data = b""
         try:
             path = places.locate(written, self.surroundings, "settled")
@@ -100,6 +100,11 @@ class Pending:
         if settlement.at > self.surroundings.clock():
             when = format_instant(settlement.at)
             return Finding.failed(f"the file {quote(written)} says that it was settled on {when}, in the future", data)
+        if committed is not None and settlement.at < committed.replace(microsecond=0):
+            both = (
+                f"{format_instant(settlement.at)}, and the expectation was sealed only on {format_instant(committed)}"
+            )
+            return Finding.failed(f"the file {quote(written)} says that it was settled on {both}", data)
         raw = as_raw(settlement.value)
         assert raw is not None  # the record was checked
         return Finding("fact", value=raw, reason=f"settled by {settlement.by}", evidence=(data,))
