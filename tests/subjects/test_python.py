@@ -230,3 +230,12 @@ def test_any_text_is_an_answer_or_a_failure(text: str) -> None:
         assert text.strip()
     else:
         assert reply.kind in ("empty", "unreadable")
+
+
+def test_a_function_that_takes_the_request_for_text_is_told_how_to_get_text() -> None:
+    def seat(asked):
+        return asked.strip()
+
+    reply = asyncio.run(PythonSubject(seat).ask(Request(challenge="a", epoch=1, messages=())))
+    assert isinstance(reply, Failure)
+    assert "annotate the parameter as `str`" in reply.message

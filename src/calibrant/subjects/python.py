@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
@@ -66,7 +66,8 @@ class PythonSubject:
                 if inspect.isawaitable(returned):
                     returned = await _awaited(returned)
         except Exception as raised:  # noqa: BLE001 - somebody else's code
-            return _raised(raised)
+            took_it_for_text = isinstance(raised, TypeError | AttributeError) and not self._takes_text
+            return _raised(raised, _HINT if took_it_for_text and "Request" in str(raised) else "")
         reply = returned if isinstance(returned, Failure) else _reply(returned)
         return timed(reply, time.monotonic() - started)
 
@@ -112,9 +113,12 @@ def _reply(returned: Any) -> Reply:
     return unreadable(f"a {type(returned).__name__} ({quote(returned)})", "text, a map, a Response or a Failure")
 
 
-def _raised(raised: BaseException) -> Failure:
+_HINT: Final = " (annotate the parameter as `str` to be given the question as text)"
+
+
+def _raised(raised: BaseException, hint: str = "") -> Failure:
     said = str(raised)
-    return failed("crashed", f"{type(raised).__name__}: {said}" if said else type(raised).__name__)
+    return failed("crashed", (f"{type(raised).__name__}: {said}" if said else type(raised).__name__) + hint)
 
 
 def _find(path: str) -> Callable[..., Any]:
