@@ -12,7 +12,7 @@ _LEAST = 4
 _COMMON = frozenset({"true", "false", "none", "null", "zero", "text", "list", "dict"})
 
 
-def is_distinctive(fact: object) -> bool:
+def _is_distinctive(fact: object) -> bool:
     """Whether finding ``fact`` in a text would mean anything."""
     text = fold(fact) if isinstance(fact, str) else ""
     return len(text) >= _LEAST and text not in _COMMON
@@ -28,7 +28,7 @@ def stands_in(fact: object, text: str) -> bool:
         members = [_written(member) for member in fact]
         return len("".join(members)) >= _LEAST and len(members) > 1 and all(_holds(text, each) for each in members)
     written = _written(fact)
-    return is_distinctive(written) and _holds(text, written)
+    return _is_distinctive(written) and _holds(text, written)
 
 
 def _written(fact: object) -> str:

@@ -109,7 +109,7 @@ def _counts(profile: Profile, challenge: Challenge) -> dict[str, Literal["pass",
     return {} if test_type is None else {c.name: c.counts for c in profile.labels_of(test_type).labels}
 
 
-def named_blobs(entry: Entry) -> tuple[str, ...]:
+def _named_blobs(entry: Entry) -> tuple[str, ...]:
     """The digests of the blobs that scoring an entry takes."""
     if entry.kind == "commitment":
         return (Commitment.from_stored(entry.body).response_sha256,)
@@ -120,7 +120,7 @@ def with_blobs(ledger: Ledger) -> Iterator[tuple[Entry, Mapping[str, bytes]]]:
     """Every entry with the blobs that scoring it takes."""
     with ledger.snapshot():
         for entry in ledger.entries():
-            yield entry, {digest: ledger.blob(digest) for digest in named_blobs(entry)}
+            yield entry, {digest: ledger.blob(digest) for digest in _named_blobs(entry)}
 
 
 def decide(ledger: Ledger, source: RunSource) -> Decisions:
