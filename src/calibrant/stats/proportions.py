@@ -6,20 +6,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Literal
 
+from calibrant.stats.interval import Interval, check_level, normal_quantile, rounded
 from calibrant.values import Undefined
 
 
 @dataclass(frozen=True, slots=True)
-class Proportion:
+class Proportion(Interval):
     """A rate with its interval at ``level``, by ``method``, from ``n`` observations in ``clusters`` units."""
 
-    value: float
-    low: float
-    high: float
-    level: float
-    method: str
-    n: int
     clusters: int
 
 
@@ -36,6 +32,82 @@ def wilson(passes: int, n: int, *, level: float = 0.95) -> Proportion | Undefine
         return Undefined("no observation")
     low, high = _score_interval(passes / n, n, level)
     return Proportion(passes / n, low, high, level, "Wilson", n, n)
+
+
+def clopper_pearson(passes: int, n: int, *, level: float = 0.95) -> Proportion | Undefined:
+    """The exact interval of ``passes`` out of ``n`` independent observations: it covers at least as often as it says.
+
+    Its ends are the rates at which so many passes or more, or so few or fewer, have the probability (1 - level) / 2.
+
+    Source: C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated in the case of the
+    binomial", Biometrika 26 (1934).
+
+    Raises:
+        ValueError: for counts that are no counts, or a level outside (0, 1).
+    """
+    _check(passes, n, level)
+    if n == 0:
+        return Undefined("no observation")
+    tail = (1 - level) / 2
+    low, high = _exact_low(passes, n, tail), _exact_high(passes, n, tail)
+    return Proportion(passes / n, low, high, level, "Clopper-Pearson", n, n)
+
+
+def exact_bound(passes: int, n: int, *, level: float = 0.95, side: Literal["low", "high"]) -> float | Undefined:
+    """The one-sided exact bound at ``level``: the rate is not below the low one, or not above the high one.
+
+    It is the end of the Clopper-Pearson interval at the level 2 * level - 1.
+
+    Raises:
+        ValueError: for counts that are no counts, a level outside (0, 1), or another side.
+    """
+    _check(passes, n, level)
+    if side not in ("low", "high"):
+        raise ValueError(f"the side {side!r} is neither low nor high")
+    if n == 0:
+        return Undefined("no observation")
+    return _exact_low(passes, n, 1 - level) if side == "low" else _exact_high(passes, n, 1 - level)
+
+
+def binomial_p(passes: int, n: int, threshold: float, direction: Literal["at-least", "at-most"]) -> float | Undefined:
+    """The exact one-sided p-value against "the rate is on the wrong side of ``threshold``".
+
+    For ``at-least`` it is the probability of ``passes`` or more at the threshold, for ``at-most`` of ``passes`` or
+    fewer. It is at most 1 - level exactly where `exact_bound` at that level is on the right side of the threshold.
+    It is given to twelve significant digits.
+
+    Raises:
+        ValueError: for counts that are no counts, a threshold outside [0, 1], or another direction.
+    """
+    from scipy.special import betainc, betaincc  # heavy: wanted only where a bound decides
+
+    _check(passes, n, 0.5)
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"the threshold {threshold} is no rate")
+    if direction not in ("at-least", "at-most"):
+        raise ValueError(f"the direction {direction!r} is neither at-least nor at-most")
+    if n == 0:
+        return Undefined("no observation")
+    if direction == "at-least":
+        return 1.0 if passes == 0 else significant(float(betainc(passes, n - passes + 1, threshold)))
+    return 1.0 if passes == n else significant(float(betaincc(passes + 1, n - passes, threshold)))
+
+
+def significant(p: float) -> float:
+    """A p-value to twelve significant digits, so that platforms agree and small ones do not become zero."""
+    return float(f"{p:.12g}")
+
+
+def _exact_low(passes: int, n: int, tail: float) -> float:
+    from scipy.special import betaincinv  # heavy: wanted only where a bound decides
+
+    return 0.0 if passes == 0 else rounded(float(betaincinv(passes, n - passes + 1, tail)))
+
+
+def _exact_high(passes: int, n: int, tail: float) -> float:
+    from scipy.special import betainccinv  # heavy: wanted only where a bound decides
+
+    return 1.0 if passes == n else rounded(float(betainccinv(passes + 1, n - passes, tail)))
 
 
 def clustered_wilson(clusters: Mapping[tuple[int, int], int], *, level: float = 0.95) -> Proportion | Undefined:
@@ -91,16 +163,15 @@ def _t_correction(clusters: int, level: float) -> float:
 
 def _score_interval(rate: float, n: float, level: float) -> tuple[float, float]:
     """The two roots of Wilson's quadratic, exactly 0 and 1 where the rate is, rounded so that platforms agree."""
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    z = normal_quantile(level)
     centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
     low = 0.0 if rate == 0 else max(0.0, centre - half)
     high = 1.0 if rate == 1 else min(1.0, centre + half)
-    return round(low, 12), round(high, 12)
+    return rounded(low), rounded(high)
 
 
 def _check(passes: int, n: int, level: float) -> None:
     if not 0 <= passes <= n:
         raise ValueError(f"{passes} of {n} is no count")
-    if not 0 < level < 1:
-        raise ValueError(f"the level {level} is not between 0 and 1")
+    check_level(level)
