@@ -162,7 +162,7 @@ def gwet_ac1(table: Table, *, level: float = 0.95) -> Kappa | Undefined:
     if n == 0 or k < 2:
         return Undefined(_no_item() if n == 0 else "one class only: the table has one label")
     shares = [Fraction(r + c, 2 * n) for r, c in zip(table.gold_totals, table.judge_totals, strict=True)]
-    observed, expected = Fraction(table.agreed, n), sum(p * (1 - p) for p in shares) / (k - 1)
+    observed, expected = Fraction(table.agreed, n), sum((p * (1 - p) for p in shares), Fraction(0)) / (k - 1)
     value = (observed - expected) / (1 - expected)
 
     def influence(i: int, j: int) -> Fraction:
