@@ -1,0 +1,189 @@
+"""Whether an approval still covers what it approved: each digest that a grant carries, against the rig of today.
+
+Nothing here, and nothing anywhere in Calibrant, writes a grant: a person does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal, TypeAlias
+
+from calibrant.authority.difference import Kept, difference
+from calibrant.authority.study import JudgeAgreementStudy
+from calibrant.errors import quote
+from calibrant.records.authority import AuthorityGrant, ClaimSpec, DatasetValidation, DecisionPolicy
+from calibrant.records.base import Record
+from calibrant.records.judge import EvaluatorCapability, Instrument
+from calibrant.values import format_instant
+
+GrantStatus: TypeAlias = Literal["matched", "mismatched", "expired", "missing"]
+
+BINDS: Final = {
+    "decision_policy_sha256": "decision_policy",
+    "dataset_validation_sha256": "dataset_validation",
+    "evaluator_capability_sha256": "evaluator_capability",
+    "study_sha256": "study",
+    "claim_sha256": "claim",
+}
+"""The digests that a grant may carry, each with what it names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rig:
+    """Everything that a gate depends on, as it is now. None is what the gate has not."""
+
+    policy: DecisionPolicy
+    capability: EvaluatorCapability
+    dataset: DatasetValidation | None = None
+    instrument: Instrument | None = None
+    study: JudgeAgreementStudy | None = None
+    claim: ClaimSpec | None = None
+
+    def bound(self) -> dict[str, Record | None]:
+        """What each digest of a grant would name, by the grant's field."""
+        return {
+            "decision_policy_sha256": self.policy,
+            "dataset_validation_sha256": self.dataset,
+            "evaluator_capability_sha256": self.capability,
+            "study_sha256": self.study,
+            "claim_sha256": self.claim,
+        }
+
+    def study_is_of_another(self) -> bool:
+        """Whether the study is about another instrument than the one that judges now."""
+        if self.study is None or self.instrument is None:
+            return False
+        return self.study.judge_instrument_sha256 != self.instrument.digest()
+
+
+@dataclass(frozen=True, slots=True)
+class Approvals:
+    """Who has signed the bytes of a grant, by the signatures that count.
+
+    ``checked`` tells whether there is a list of allowed signers at all; without one nobody can sign, and nobody has to.
+    ``refused`` says of each signature that does not count why.
+    """
+
+    checked: bool = False
+    signed: frozenset[str] = frozenset()
+    refused: tuple[str, ...] = ()
+
+
+UNSIGNED: Final = Approvals()
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One digest of a grant that is no longer that of the rig, with what changed, in lines for people."""
+
+    field: str
+    blessed: str
+    current: str | None
+    changes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GrantReading:
+    """What a grant is worth now: exactly one status, why, what moved, and what it leaves unbound."""
+
+    status: GrantStatus
+    reasons: tuple[str, ...] = ()
+    moved: tuple[Moved, ...] = ()
+    unbound: tuple[str, ...] = ()
+
+
+def read_grant(
+    grant: AuthorityGrant | None,
+    rig: Rig,
+    at: datetime,
+    *,
+    approvals: Approvals = UNSIGNED,
+    kept: Kept = lambda _: None,
+) -> GrantReading:
+    """Verify every digest that ``grant`` carries against ``rig``, its signatures and its times at the instant ``at``.
+
+    ``kept`` gives artifacts by digest, to show what moved.
+    """
+    if grant is None:
+        return GrantReading("missing", ("Nobody has approved this gate: there is no grant.",))
+    moved = tuple(_moved(grant, rig, kept))
+    unbound = tuple(_unbound(grant, rig))
+    wrong = tuple(
+        [
+            *(f"{move.field} is not that of the rig of today." for move in moved),
+            *_not_bound(rig.policy, unbound),
+            *_not_about_this(grant, rig, at),
+            *_not_approved(grant, rig.policy, approvals),
+        ]
+    )
+    if wrong:
+        return GrantReading("mismatched", wrong, moved, unbound)
+    if grant.expires_at is not None and grant.expires_at <= at:
+        expired = f"The grant expired at {format_instant(grant.expires_at)}."
+        return GrantReading("expired", (expired,), (), unbound)
+    return GrantReading("matched", (), (), unbound)
+
+
+def _moved(grant: AuthorityGrant, rig: Rig, kept: Kept) -> Iterator[Moved]:
+    for field, record in rig.bound().items():
+        blessed = getattr(grant, field)
+        if blessed is None:
+            continue
+        current = record.digest() if record is not None else None
+        if current is None:
+            yield Moved(field, blessed, None, (f"{field}: the gate has no {BINDS[field]} now",))
+        elif current != blessed:
+            yield Moved(field, blessed, current, difference(blessed, current, kept))
+        elif field == "study_sha256" and rig.study_is_of_another():
+            yield _study_of_another(blessed, rig, kept)
+
+
+def _study_of_another(blessed: str, rig: Rig, kept: Kept) -> Moved:
+    """The study is the blessed one and no longer about the judge: what it approved is not what judges now."""
+    assert rig.study is not None
+    assert rig.instrument is not None
+    was, now = rig.study.judge_instrument_sha256, rig.instrument.digest()
+    changes = tuple(f"judge_instrument: {line}" for line in difference(was, now, kept))
+    return Moved("study_sha256", blessed, blessed, changes)
+
+
+def _unbound(grant: AuthorityGrant, rig: Rig) -> Iterator[str]:
+    """What the gate depends on and the grant does not name."""
+    return (BINDS[f] for f, record in rig.bound().items() if record is not None and getattr(grant, f) is None)
+
+
+def _not_bound(policy: DecisionPolicy, unbound: tuple[str, ...]) -> Iterator[str]:
+    for name in unbound:
+        if name in policy.binds:
+            yield f"The grant does not name the {name}, which the policy wants bound."
+
+
+def _not_about_this(grant: AuthorityGrant, rig: Rig, at: datetime) -> Iterator[str]:
+    if grant.metric != rig.policy.metric:
+        yield f"The grant is for the metric {quote(grant.metric)}, and the gate's is {quote(rig.policy.metric)}."
+    if grant.approved_at > at:
+        yield f"The grant says that it was approved at {format_instant(grant.approved_at)}, which is yet to come."
+
+
+def _not_approved(grant: AuthorityGrant, policy: DecisionPolicy, approvals: Approvals) -> Iterator[str]:
+    """Why the grant is not approved by as many as it takes."""
+    wanted = max(grant.approvals, policy.approvals)
+    allowed = frozenset(grant.approvers or (grant.approver,))
+    if not approvals.checked:
+        if "signature" in policy.requires:
+            yield "The policy requires a signature, and the project has no allowed_signers to check one against."
+        elif wanted > 1:
+            yield f"It takes {wanted} approvals, which only signatures can show, and the project has no allowed_signers."
+        return
+    signed = approvals.signed & allowed
+    if len(signed) >= wanted and (len(grant.approvers) > 0 or grant.approver in signed):
+        return
+    yield from approvals.refused
+    if not approvals.signed:
+        yield "No signature under the grant counts."
+    for name in sorted(approvals.signed - allowed):
+        yield f"It is signed by {quote(name)}, who is not one of its approvers."
+    by = f"{len(signed)} of {wanted}" if wanted > 1 else f"nobody but {quote(grant.approver)} can give it"
+    yield f"Its approvals are not there: {by}."
