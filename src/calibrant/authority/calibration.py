@@ -50,7 +50,7 @@ def calibration(
         return Calibration("drifted", drifted)
     if standard is None:
         return Calibration("uncalibrated", ("The policy sets no standard for judges.",))
-    short = tuple([*_not_certified(study, standard, at), *_not_met(study, standard), *_not_clear(standard, probes)])
+    short = (*_not_certified(study, standard, at), *_not_met(study, standard), *_not_clear(standard, probes))
     if short:
         return Calibration("uncalibrated", short)
     oldest = timedelta(days=standard.max_age_days) if standard.max_age_days is not None else None
@@ -93,7 +93,8 @@ def _not_met(study: JudgeAgreementStudy, standard: CalibrationStandard) -> Itera
         yield f"Kappa is undefined ({study.kappa_undefined}): such a study says nothing about agreement."
     for label, count in zip(table.labels, table.gold_totals, strict=True):
         if count < standard.min_gold_per_class:
-            yield f"{count} gold items are {quote(label)}; the standard asks {standard.min_gold_per_class} of each label."
+            least = standard.min_gold_per_class
+            yield f"{count} gold items are {quote(label)}; the standard asks {least} of each label."
     total = table.n + study.unread
     if total and study.unread / total > standard.max_unparsed_fraction:
         most = percent(standard.max_unparsed_fraction)
