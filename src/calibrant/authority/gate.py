@@ -8,7 +8,7 @@ Steps, in order; the first that is not met decides, and the reasons of all are g
 1. **double**: a test double gates nothing, whatever else is approved.
 2. **grant**: a person has approved just this rig; missing or mismatched is informational, expired is blocked.
 3. **sealed**: the gate is not retired, and the policy is one that was sealed when the run started; else blocked.
-4. **judge**: the judge is calibrated, else informational; drifted, expired or not the one that gave the labels is blocked.
+4. **judge**: the judge is calibrated, else informational; drifted, expired or not the one that labelled is blocked.
 5. **claim**: where the policy requires one, it is there, else informational; a review that ran out is blocked.
 6. **honest**: the board may be quoted as a rate, enough units are decided and little enough is missing; else blocked.
 7. **bound**: the figure that the policy names is on the right side of the threshold.
@@ -126,7 +126,7 @@ def _alone(evidence: Evidence) -> Verdict:
     if first is not None:
         every = tuple(reason for _, reasons in wanting for reason in reasons)
         return replace(found, verdict=first, authority=first, reasons=every)
-    dishonest = tuple([*_no_rate(evidence), *_too_thin(evidence)])
+    dishonest = (*_no_rate(evidence), *_too_thin(evidence))
     if dishonest or measured is None:
         return replace(found, verdict="blocked", reasons=dishonest)
     return replace(found, verdict="pass" if measured.holds else "fail", reasons=(measured.sentence,))

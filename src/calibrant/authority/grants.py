@@ -110,13 +110,11 @@ def read_grant(
         return GrantReading("missing", ("Nobody has approved this gate: there is no grant.",))
     moved = tuple(_moved(grant, rig, kept))
     unbound = tuple(_unbound(grant, rig))
-    wrong = tuple(
-        [
-            *(f"{move.field} is not that of the rig of today." for move in moved),
-            *_not_bound(rig.policy, unbound),
-            *_not_about_this(grant, rig, at),
-            *_not_approved(grant, rig.policy, approvals),
-        ]
+    wrong = (
+        *(f"{move.field} is not that of the rig of today." for move in moved),
+        *_not_bound(rig.policy, unbound),
+        *_not_about_this(grant, rig, at),
+        *_not_approved(grant, rig.policy, approvals),
     )
     if wrong:
         return GrantReading("mismatched", wrong, moved, unbound)
@@ -175,7 +173,7 @@ def _not_approved(grant: AuthorityGrant, policy: DecisionPolicy, approvals: Appr
         if "signature" in policy.requires:
             yield "The policy requires a signature, and the project has no allowed_signers to check one against."
         elif wanted > 1:
-            yield f"It takes {wanted} approvals, which only signatures can show, and the project has no allowed_signers."
+            yield f"It takes {wanted} approvals, which only signatures show, and the project has no allowed_signers."
         return
     signed = approvals.signed & allowed
     if len(signed) >= wanted and (len(grant.approvers) > 0 or grant.approver in signed):

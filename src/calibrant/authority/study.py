@@ -18,7 +18,7 @@ from calibrant.stats.table import Table, cohen_kappa, percent_agreement
 from calibrant.values import Undefined
 
 PROTOCOL: Final = "first-verdict.v1"
-"""How a study made here counts: the verdict of an item is that of its first repeat; the others show how stable it is."""
+"""How a study made here counts: an item's verdict is that of its first repeat; the others show how stable it is."""
 
 _TOLERANCE: Final = 1e-9
 """How far a stored figure may lie from the one that follows: the last digits of a double as text, and no more."""
