@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from calibrant.grounding.confidence import read_confidence
 from calibrant.grounding.folding import fold
+from calibrant.grounding.jsontext import find_objects
 from calibrant.grounding.match import Commits, read_answer
 from calibrant.records.grounding import Expectation, Stance
 from calibrant.records.outcome import Outcome
@@ -164,7 +165,7 @@ def _an(stance: Stance) -> str:
 
 def _parse_json(text: str) -> Stated | Unparsed:
     """``json.v1``: one JSON object, in a fence or in prose, with raw newlines or stray backslashes in its strings."""
-    found = _objects(text)
+    found = find_objects(text)
     if len(found) != 1:
         return Unparsed("no JSON object" if not found else "more than one JSON object")
     fields = {fold(key): value for key, value in found[0].items()}
@@ -196,59 +197,6 @@ def _as_text(answer: object) -> str:
         ends = [answer.get(low_name, answer.get(other)) for low_name, other in (("low", "min"), ("high", "max"))]
         return f"{_as_text(ends[0])} to {_as_text(ends[1])}" if None not in ends else ""
     return json.dumps([_as_text(item) for item in answer]) if isinstance(answer, list) else str(answer)
-
-
-class _SaidTwice(ValueError):
-    """A JSON object with one key twice."""
-
-
-def _objects(text: str) -> list[dict[str, Any]]:
-    """The outermost JSON objects that stand in ``text``."""
-    found: list[dict[str, Any]] = []
-    position, tried = text.find("{"), 0
-    while position != -1 and tried < _MOST_TRIES:
-        tried += 1
-        try:
-            read = _object_at(text, position) or _object_at(_mended(text, position), position)
-        except _SaidTwice:
-            return []
-        if read is None:
-            position = text.find("{", position + 1)
-            continue
-        value, end, text = read
-        found.append(value)
-        position = text.find("{", end)
-    return found
-
-
-def _object_at(text: str, position: int) -> tuple[dict[str, Any], int, str] | None:
-    """The object that starts at ``position``, where it ends, and the text that it was read from."""
-    try:
-        value, end = _DECODER.raw_decode(text, position)
-    except (ValueError, RecursionError) as unread:
-        if isinstance(unread, _SaidTwice):
-            raise
-        return None
-    return value, end, text
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) != len(pairs):
-        raise _SaidTwice
-    return dict(pairs)
-
-
-def _int(digits: str) -> object:
-    return int(digits) if len(digits) < 20 else digits
-
-
-def _mended(text: str, start: int) -> str:
-    """``text`` with the backslashes after ``start`` that JSON does not know (LaTeX, paths) doubled."""
-    return text[:start] + re.sub(r'\\(?!["\\/bfnrtu])', r"\\\\", text[start:])
-
-
-_MOST_TRIES: Final = 100
-_DECODER: Final = json.JSONDecoder(strict=False, object_pairs_hook=_once, parse_int=_int, parse_constant=str)
 
 
 _LINE = re.compile(r"^\W*(stance|answer|confidence|how)\W*?:[ \t*_]*(.*?)[ \t*_]*$", re.IGNORECASE)

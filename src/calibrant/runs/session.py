@@ -20,13 +20,13 @@ from calibrant.grounding.elicitation import build_request, shown_text
 from calibrant.grounding.match import read_fact
 from calibrant.grounding.parse import Unparsed, parse
 from calibrant.ledger.entry import Draft
+from calibrant.ledger.journal import Journal
 from calibrant.ledger.store import Ledger
 from calibrant.records.board import Challenge, Source
 from calibrant.records.grounding import Commitment, Expectation, Resolution, Sealed, Unanswered
 from calibrant.records.outcome import Outcome
 from calibrant.records.subject import Failure, Request, Response
 from calibrant.records.terms import Capture
-from calibrant.runs.journal import Journal
 from calibrant.runs.plan import Marks, Task, ask_order, task_of
 from calibrant.runs.scoring import Decisions, with_blobs
 from calibrant.runs.source import RunSource

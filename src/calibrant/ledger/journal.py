@@ -1,4 +1,4 @@
-"""Group commit: many challenges wait for one write, and each goes on only when its own entries are on the disk."""
+"""Group commit: many who wait for one write, and each goes on only when its own entries are on the disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Waiting(NamedTuple):
 
 
 class Journal:
-    """The one writer of a run's ledger. `append` returns when what it was given is durable, and not before.
+    """The one writer of a ledger. `append` returns when what it was given is durable, and not before.
 
     Whatever arrives while a write is under way goes into the next one together, so that waiting for the disk costs
     little per challenge. Use as an async context manager; leaving it writes what still waits.

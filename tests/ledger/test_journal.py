@@ -8,8 +8,8 @@ import pytest
 
 from calibrant.errors import MachineError
 from calibrant.ledger.entry import Draft
+from calibrant.ledger.journal import Journal
 from calibrant.ledger.store import Ledger
-from calibrant.runs.journal import Journal
 
 
 class Counting:
