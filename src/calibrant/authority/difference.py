@@ -89,9 +89,8 @@ def _marked(old: str, new: str) -> str:
         if kind == "equal":
             parts.append(_shortened("".join(before[i:j])))
             continue
-        parts.append(
-            (f"[-{''.join(before[i:j])}-]" if j > i else "") + (f"{{+{''.join(after[k:m])}+}}" if m > k else "")
-        )
+        gone, come = "".join(before[i:j]), "".join(after[k:m])
+        parts.append((f"[-{gone}-]" if gone else "") + (f"{{+{come}+}}" if come else ""))
     return "".join(parts)
 
 

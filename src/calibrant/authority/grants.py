@@ -63,11 +63,13 @@ class Approvals:
     """Who has signed the bytes of a grant, by the signatures that count.
 
     ``checked`` tells whether there is a list of allowed signers at all; without one nobody can sign, and nobody has to.
-    ``refused`` says of each signature that does not count why.
+    ``signed`` are those among the grant's approvers, ``strangers`` others; ``refused`` says of each signature that
+    does not count why.
     """
 
     checked: bool = False
     signed: frozenset[str] = frozenset()
+    strangers: frozenset[str] = frozenset()
     refused: tuple[str, ...] = ()
 
 
@@ -168,20 +170,17 @@ def _not_about_this(grant: AuthorityGrant, rig: Rig, at: datetime) -> Iterator[s
 def _not_approved(grant: AuthorityGrant, policy: DecisionPolicy, approvals: Approvals) -> Iterator[str]:
     """Why the grant is not approved by as many as it takes."""
     wanted = max(grant.approvals, policy.approvals)
-    allowed = frozenset(grant.approvers or (grant.approver,))
     if not approvals.checked:
         if "signature" in policy.requires:
             yield "The policy requires a signature, and the project has no allowed_signers to check one against."
         elif wanted > 1:
             yield f"It takes {wanted} approvals, which only signatures show, and the project has no allowed_signers."
         return
-    signed = approvals.signed & allowed
-    if len(signed) >= wanted and (len(grant.approvers) > 0 or grant.approver in signed):
+    if len(approvals.signed) >= wanted and (grant.approvers or grant.approver in approvals.signed):
         return
     yield from approvals.refused
-    if not approvals.signed:
-        yield "No signature under the grant counts."
-    for name in sorted(approvals.signed - allowed):
-        yield f"It is signed by {quote(name)}, who is not one of its approvers."
-    by = f"{len(signed)} of {wanted}" if wanted > 1 else f"nobody but {quote(grant.approver)} can give it"
-    yield f"Its approvals are not there: {by}."
+    yield from (f"It is signed by {quote(n)}, who is not one of its approvers." for n in sorted(approvals.strangers))
+    if not approvals.signed and not approvals.refused:
+        yield "It is not signed, and the project has allowed_signers: an unsigned grant is nobody's."
+    if wanted > 1:
+        yield f"It takes {wanted} approvals, and {len(approvals.signed)} of its approvers have signed."

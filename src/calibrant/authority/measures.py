@@ -111,6 +111,5 @@ def _sentence(policy: DecisionPolicy, value: float, figure: float, method: str, 
         "worst-case": f"{percent(figure)} with all that is missing counted against it",
     }[policy.statistic]
     asked = f"{policy.direction.replace('-', ' ')} {percent(policy.threshold)}"
-    return f"{policy.metric} of {policy.slice} is {what}; the policy asks {asked}" + (
-        ": met." if holds else ": not met."
-    )
+    outcome = "met" if holds else "not met"
+    return f"{policy.metric} of {policy.slice} is {what}; the policy asks {asked}: {outcome}."

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, ClassVar, Final, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from calibrant.errors import quote
 from calibrant.records.base import Record
 from calibrant.records.documents import read_document
-from calibrant.records.types import Many
+from calibrant.records.problems import refuse
+from calibrant.records.types import Id, Many, Prose
 from calibrant.runs.files import read_input
 from calibrant.world.base import Allow
 
@@ -30,15 +32,42 @@ class Allowed(Record):
     environment: Many[Text] = ()
 
 
+class GateSpec(Record):
+    """A gate of a project: the policy that decides, and the files of what it takes for the policy to have authority.
+
+    A file that is not there yet is an authority that was not earned yet; only the policy has to be there.
+    """
+
+    id: Id
+    policy: Text
+    grant: Text | None = None
+    judge: Text | None = None
+    study: Text | None = None
+    probes: Text | None = None
+    claim: Text | None = None
+    retired: Prose | None = None
+
+
 class Project(Record):
-    """A project file: the profile that its boards use, the boards, the folder of runs, and what boards may reach."""
+    """A project file: its profile, boards and gates, the folder of runs, who may sign, and what boards may reach."""
 
     schema_name: ClassVar[str] = "calibrant.project.v1"
 
     profile: Text = "default"
     boards: Many[Text] = ()
     runs: Text = "runs"
+    gates: Many[GateSpec] = ()
+    allowed_signers: Text = "allowed_signers"
+    revoked_signers: Text = "revoked_signers"
     allow: Allowed = Allowed()
+
+    @model_validator(mode="after")
+    def _gates_are_distinct(self) -> Self:
+        names = [gate.id for gate in self.gates]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            refuse(f"the gate {quote(twice)} twice", "each gate once")
+        return self
 
 
 @dataclass(frozen=True, slots=True)

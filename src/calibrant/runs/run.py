@@ -38,6 +38,7 @@ from calibrant.runs.folder import (
     read_origin,
     write_whole,
 )
+from calibrant.runs.gatefiles import policies_around
 from calibrant.runs.items import Item, items
 from calibrant.runs.plan import Task
 from calibrant.runs.project import find_project
@@ -300,13 +301,14 @@ async def run_async(
     try:
         _tell(warned, checked, opened)
         template = find_template(elicitation if elicitation is not None else opened.elicitation)
-        asked = Asked(template.digest(), tuple(checked.captures), epochs, seed, level)
+        policies = policies_around(board.folder)
+        asked = Asked(template.digest(), tuple(checked.captures), tuple(policies), epochs, seed, level)
         terms = _terms(board, opened.identity, asked, runs_folder, clock)
         folder = runs_folder / terms.run
         with _new_ledger(folder) as ledger:
             with _whole_or_gone(folder):
                 _write_origin(folder, board, subject, options or {})
-                seal_terms(ledger, terms, board, template, checked.captures.values())
+                seal_terms(ledger, terms, board, template, checked.captures.values(), policies.values())
             current = Run(folder)
             started(current)
             source = RunSource(ledger)
@@ -368,6 +370,7 @@ class Asked(NamedTuple):
 
     elicitation: str
     captures: tuple[str, ...]
+    policies: tuple[str, ...]
     epochs: int
     seed: int
     level: float
@@ -393,6 +396,7 @@ def _terms(board: Board, identity: SubjectIdentity, asked: Asked, runs: Path, cl
         epochs=asked.epochs,
         seed=asked.seed,
         level=asked.level,
+        policies_sha256=asked.policies,
         captures=asked.captures,
         software=Software(calibrant=__version__, python=platform.python_version(), platform=platform.system()),
         start=earlier + 1,

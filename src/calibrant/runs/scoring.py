@@ -131,11 +131,13 @@ def decide(ledger: Ledger, source: RunSource) -> Decisions:
     return decisions
 
 
-def score(ledger: Ledger, source: RunSource, decisions: Decisions | None = None) -> Scorecard:
-    """The scorecard of a run, from its ledger alone."""
+def score(
+    ledger: Ledger, source: RunSource, decisions: Decisions | None = None, *, level: float | None = None
+) -> Scorecard:
+    """The scorecard of a run, from its ledger alone; with ``level``, its intervals at another level than the run's."""
     decided = decisions if decisions is not None else decide(ledger, source)
     terms = source.terms
-    scoring = Scoring(source.profile, terms.epochs, level=terms.level)
+    scoring = Scoring(source.profile, terms.epochs, level=terms.level if level is None else level)
     for index, challenge in enumerate(source.challenges()):
         scoring.add(challenge, [decided.outcome(Task(index, epoch)) for epoch in range(1, terms.epochs + 1)])
     results = scoring.slices()

@@ -10,6 +10,7 @@ from calibrant.errors import CheckFailed, quote
 from calibrant.grounding.elicitation import TEMPLATES, Shown
 from calibrant.ledger.entry import Draft
 from calibrant.ledger.store import Ledger
+from calibrant.records.authority import DecisionPolicy
 from calibrant.records.base import Record
 from calibrant.records.board import BoardHeader, Challenge, Evidence, Source
 from calibrant.records.profile import Profile
@@ -27,7 +28,12 @@ R = TypeVar("R", bound=Record)
 
 
 def seal_terms(
-    ledger: Ledger, terms: Terms, board: Board, elicitation: Elicitation, captures: Iterable[Source]
+    ledger: Ledger,
+    terms: Terms,
+    board: Board,
+    elicitation: Elicitation,
+    captures: Iterable[Source],
+    policies: Iterable[DecisionPolicy] = (),
 ) -> None:
     """Make the terms the first entry of an empty ledger, with everything that their digests name.
 
@@ -38,7 +44,7 @@ def seal_terms(
     for start in range(0, len(challenges), BLOCK):
         ledger.append([], map(challenges.identity_bytes, range(start, min(start + BLOCK, len(challenges)))))
     listed = b"".join(bytes.fromhex(challenges.digest(number)) for number in range(len(challenges)))
-    named = [record.identity_bytes() for record in (board.header, board.profile, elicitation, *captures)]
+    named = [record.identity_bytes() for record in (board.header, board.profile, elicitation, *captures, *policies)]
     ledger.append([Draft("terms", terms.run, terms.to_bytes())], [listed, *named])
 
 
