@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from calibrant.stats.draws import multinomials, resampled, source
 from calibrant.stats.interval import Interval, check_level, clipped, rounded
 from calibrant.stats.table import (
+    WITHOUT_VARIANCE,
     Kappa,
     Table,
     agreement_beyond_chance,
@@ -135,12 +136,13 @@ def bootstrap_items(
     draws: int = 2_000,
     level: float = 0.95,
     bounds: tuple[float, float],
+    alike: tuple[float, float] | None = None,
 ) -> Resampled | Undefined:
     """Any statistic of ``items`` (or of clusters), with its percentile interval over resamples of them.
 
     ``statistic`` takes how often each item counts, as whole numbers of shape (draws, items), and gives one value a
     draw, not-a-number where it does not exist. ``bounds`` are the least and the greatest value that it can take. Where
-    every draw gives the one value, resampling says nothing, and the interval is undefined.
+    every draw gives the one value, resampling says nothing: the interval is then ``alike``, or undefined without it.
 
     Raises:
         ValueError: for a level outside (0, 1), no draws or a negative seed.
@@ -155,7 +157,9 @@ def bootstrap_items(
     sizes = [min(batch, draws - first) for first in range(0, draws, batch)]
     drawn = np.concatenate([statistic(resampled(bits, items, size)) for size in sizes])
     if np.all(np.abs(drawn[~np.isnan(drawn)] - value) < 1e-12):
-        return Undefined("every resample gives the same value, which says nothing about the next item")
+        if alike is None:
+            return Undefined("every resample gives the same value, which says nothing about the next item")
+        return _as_known(Interval(rounded(value), *alike, level, WITHOUT_VARIANCE, items), drawn, terms, items)
     return _interval(value, drawn, terms, items, bounds, None)
 
 

@@ -187,8 +187,8 @@ def agreement_beyond_chance(
     if error > 0:
         low, high = value - quantile * error, value + quantile * error
     else:
-        method, unlike = WITHOUT_VARIANCE, _unlike(n, level)
-        low, high = value - unlike * observed / spread, value + unlike * (1 - observed) / spread
+        method, other = WITHOUT_VARIANCE, unlike(n, level)
+        low, high = value - other * observed / spread, value + other * (1 - observed) / spread
     value, low, high = (clipped(x, -1.0, 1.0) for x in (value, low, high))
     return Kappa(value, low, high, level, method, n, rounded(error), rounded(observed), rounded(expected))
 
@@ -304,7 +304,8 @@ def _cells(table: Table) -> Iterable[tuple[int, int, int]]:
     return ((i, j, c) for i, row in enumerate(table.counts) for j, c in enumerate(row) if c)
 
 
-def _unlike(n: int, level: float) -> float:
+def unlike(n: int, level: float) -> float:
+    """The largest share of items that may be unlike ``n`` that are all alike: u with (1 - u)^n = (1 - level) / 2."""
     bound = exact_bound(0, n, level=(1 + level) / 2, side="high")
     return bound if isinstance(bound, float) else 1.0
 
