@@ -8,11 +8,11 @@ from typing import Any, Final, NamedTuple
 
 
 class Found(NamedTuple):
-    """A JSON object with the text that it stands in: behind ``before``, and with ``after`` behind it."""
+    """A JSON object, and where in the text it starts and ends."""
 
     fields: dict[str, Any]
-    before: str
-    after: str
+    start: int
+    end: int
 
 
 class _SaidTwice(ValueError):
@@ -21,11 +21,12 @@ class _SaidTwice(ValueError):
 
 def find_objects(text: str) -> list[dict[str, Any]]:
     """The outermost JSON objects that stand in ``text``; none where one of them has a key twice."""
-    return [found.fields for found in locate_objects(text)]
+    return [found.fields for found in locate_objects(text)[0]]
 
 
-def locate_objects(text: str) -> list[Found]:
-    """The outermost JSON objects that stand in ``text``, each with what stands around it."""
+def locate_objects(text: str) -> tuple[list[Found], str]:
+    """The outermost JSON objects that stand in ``text``, and the text that their places are of: mended, where it was
+    no JSON as it stood."""
     found: list[Found] = []
     position, tried = text.find("{"), 0
     while position != -1 and tried < _MOST_TRIES:
@@ -33,14 +34,14 @@ def locate_objects(text: str) -> list[Found]:
         try:
             read = _object_at(text, position) or _object_at(_mended(text, position), position)
         except _SaidTwice:
-            return []
+            return [], text
         if read is None:
             position = text.find("{", position + 1)
             continue
         value, end, text = read
-        found.append(Found(value, text[:position], text[end:]))
+        found.append(Found(value, position, end))
         position = text.find("{", end)
-    return found
+    return found, text
 
 
 def _object_at(text: str, position: int) -> tuple[dict[str, Any], int, str] | None:
