@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
-from calibrant.authority.probes import excess_flips
+from calibrant.authority.probes import flips_of
 from calibrant.authority.study import JudgeAgreementStudy
 from calibrant.errors import quote
 from calibrant.records.authority import CalibrationStandard
@@ -50,6 +50,8 @@ def calibration(
         return Calibration("drifted", drifted)
     if standard is None:
         return Calibration("uncalibrated", ("The policy sets no standard for judges.",))
+    if probes is not None and probes.judge_instrument_sha256 != instrument.digest():
+        probes = None  # what another instrument showed says nothing about this one
     short = (*_not_certified(study, standard, at), *_not_met(study, standard), *_not_clear(standard, probes))
     if short:
         return Calibration("uncalibrated", short)
@@ -119,9 +121,9 @@ def _rates_not_met(study: JudgeAgreementStudy, standard: CalibrationStandard) ->
         flips = flip_rate([rating.verdicts for rating in study.ratings], level=standard.level)
         if isinstance(flips, Undefined):
             yield f"The flip rate is undefined ({flips.reason})."
-        elif flips.high > standard.max_flip_rate:
+        elif flips.items.high > standard.max_flip_rate:
             allowed = percent(standard.max_flip_rate)
-            yield f"Verdicts flip between repeats up to {percent(flips.high)}; the standard allows {allowed}."
+            yield f"Verdicts flip between repeats up to {percent(flips.items.high)}; the standard allows {allowed}."
 
 
 def _rate_not_met(name: str, hits: int, of: int, wanted: float, level: float) -> Iterator[str]:
@@ -141,12 +143,12 @@ def _not_clear(standard: CalibrationStandard, probes: ProbeReport | None) -> Ite
             why = f" ({result.skipped})" if result is not None else ""
             yield f"The probe {name} was not made{why}, and the standard asks for it."
             continue
-        excess = excess_flips(result, level=standard.level)
-        if isinstance(excess, Undefined):
-            yield f"The probe {name} shows nothing ({excess.reason})."
-        elif excess.high > allowed:
-            most = percent(allowed)
-            yield f"Under the probe {name} verdicts flip up to {percent(excess.high)} more; the standard allows {most}."
+        flips = flips_of(result, level=standard.level)
+        if isinstance(flips, Undefined):
+            yield f"The probe {name} shows nothing ({flips.reason})."
+        elif flips.excess.high > allowed:
+            up_to, most = percent(flips.excess.high), percent(allowed)
+            yield f"Under the probe {name} verdicts flip up to {up_to} more than without; the standard allows {most}."
 
 
 def kappa_bound(table: Table, level: float) -> float | None:

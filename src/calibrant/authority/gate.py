@@ -10,7 +10,7 @@ Steps, in order; the first that is not met decides, and the reasons of all are g
 3. **sealed**: the gate is not retired, and the policy is one that was sealed when the run started; else blocked.
 4. **judge**: the judge is calibrated, else informational; drifted, expired or not the one that labelled is blocked.
 5. **claim**: where the policy requires one, it is there, else informational; a review that ran out is blocked.
-6. **honest**: the board may be quoted as a rate, enough units are decided and little enough is missing; else blocked.
+6. **honest**: the run verifies, its board may be quoted as a rate, enough is decided and little missing; else blocked.
 7. **bound**: the figure that the policy names is on the right side of the threshold.
 
 Authority takes steps 1 to 5, a pass all seven.
@@ -45,7 +45,8 @@ class Evidence:
     """All that a gate is decided from.
 
     ``subject`` says what answered, ``frame`` what the board is. ``sealed_policies`` are the digests that the run was
-    started under, ``judges`` the instruments that labelled what the estimate counts.
+    started under, ``judges`` the instruments that labelled what the estimate counts. ``sound`` tells
+    whether all that the run claims was derived again from its ledger.
     """
 
     gate: str
@@ -60,6 +61,7 @@ class Evidence:
     sealed_policies: frozenset[str] = frozenset()
     judges: frozenset[str] = frozenset()
     retired: str | None = None
+    sound: bool = True
     kept: Kept = lambda _: None
 
     @property
@@ -230,6 +232,8 @@ def _overdue(evidence: Evidence) -> Iterator[str]:
 
 def _no_rate(evidence: Evidence) -> Iterator[str]:
     """Step 6, where there is no rate to speak of."""
+    if not evidence.sound:
+        yield "The run is not what it claims: it does not verify."
     if evidence.frame == "discovery" and evidence.policy.discovery_boards == "refuse":
         yield "The board is a discovery set: its items were picked, and no rate may be quoted from it."
     if evidence.estimate is None:

@@ -61,7 +61,8 @@ def p_value(policy: DecisionPolicy, measured: Measure | None) -> float:
     """How likely whole units would do as well if the true rate were the threshold (exact, one-sided)."""
     if measured is None:
         return 1.0
-    return binomial_p(measured.passes, measured.units, policy.threshold, policy.direction)
+    chance = binomial_p(measured.passes, measured.units, policy.threshold, policy.direction)
+    return 1.0 if isinstance(chance, Undefined) else chance
 
 
 def _interval(

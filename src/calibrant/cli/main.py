@@ -2,95 +2,34 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated
 
 import typer
 
-from calibrant._version import __version__
-
-EPILOG: Final = (
-    "Exit codes: 0 fine; 1 a check failed; 2 wrong usage or unreadable input; 3 could not be checked; "
-    "5 the machine, the network or the subject failed; 70 an error of Calibrant itself; 130 and 143 stopped by "
-    "Ctrl-C or SIGTERM."
+from calibrant.cli import gates
+from calibrant.cli.app import (
+    AllowCommand,
+    AllowCommands,
+    BoardFolder,
+    BoardPath,
+    Json,
+    Quiet,
+    Retries,
+    RunName,
+    RunsFolder,
+    Timeout,
+    app,
+    command,
 )
 
-app = typer.Typer(
-    name="calibrant",
-    help="Evaluation in which nothing is taken on its word: expectations sealed before the world is asked.",
-    epilog=EPILOG,
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=None,  # plain help: quick, and the same when it is piped
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-
-BoardPath = Annotated[
-    Path, typer.Argument(metavar="BOARD", help="The board: a .yaml, .json or .jsonl file.", readable=False)
-]
-RunName = Annotated[
-    str, typer.Argument(metavar="RUN", help="A run: its id, the start or end of one, its folder, or `latest`.")
-]
-BoardFolder = Annotated[
-    Path | None,
-    typer.Option("--folder", metavar="DIR", help="The board's folder, for a run that was started elsewhere."),
-]
-RunsFolder = Annotated[
-    Path | None, typer.Option("--runs", metavar="DIR", help="The folder of runs. [default: the project's, else runs]")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
-AllowCommand = Annotated[
-    list[str] | None,
-    typer.Option("--allow-command", metavar="NAME", help="Let the board run this program too; may be repeated."),
-]
-AllowCommands = Annotated[bool, typer.Option("--allow-commands", help="Let the board run any program.")]
-Timeout = Annotated[float, typer.Option(metavar="S", help="Seconds that one answer may take.", min=0.001)]
-Retries = Annotated[int, typer.Option(metavar="N", help="Times that a question is asked again after a failure.", min=0)]
+__all__ = ["app", "gates", "main"]
 
 
 def main() -> None:
     """Run the command line and leave the process with its exit code."""
     app()
-
-
-def command(name: str, short: str, example: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Make a function a command: whatever it raises becomes a message and an exit code, never a traceback.
-
-    ``short`` is its line in the list of commands; its docstring is the help.
-    """
-
-    def register(function: Callable[..., int]) -> Callable[..., int]:
-        @functools.wraps(function)
-        def guarded(**given: Any) -> None:
-            from calibrant.cli.trouble import exit_code_of, prepare
-
-            prepare()
-            raise typer.Exit(exit_code_of(lambda: function(**given)))
-
-        app.command(name, short_help=short, epilog=f"Example: {example}")(guarded)
-        return function
-
-    return register
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"calibrant {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version, and end.")
-    ] = False,
-) -> None:
-    del version
 
 
 @command(

@@ -93,6 +93,13 @@ class DecisionPolicy(Record):
     discovery_boards: Literal["refuse", "accept"] = "refuse"
     unverified_recordings: Literal["refuse", "accept"] = "refuse"
 
+    @model_validator(mode="after")
+    def _can_be_corrected(self) -> Self:
+        if self.correction == "holm" and (self.statistic, self.estimate) != ("bound", "raw"):
+            found = f"`correction: holm` with `statistic: {self.statistic}` and `estimate: {self.estimate}`"
+            refuse(found, "a correction of `statistic: bound` and `estimate: raw`, which are what a test is of")
+        return self
+
 
 class AuthorityGrant(Record):
     """A human approval, carrying the digest of everything that it approved. Calibrant never writes one.

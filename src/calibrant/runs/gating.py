@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from calibrant import canonical
+from calibrant.authority.claims import outside
 from calibrant.authority.gate import Evidence, Verdict, decide_all
 from calibrant.authority.grants import UNSIGNED, GrantReading, Rig, read_grant
 from calibrant.authority.study import JudgeAgreementStudy
@@ -29,6 +30,7 @@ from calibrant.runs.project import PROJECT_FILE, GateSpec, ProjectFolder
 from calibrant.runs.run import Run
 from calibrant.runs.scoring import score
 from calibrant.runs.source import RunSource
+from calibrant.runs.verify import verify
 
 Clock: TypeAlias = Callable[[], datetime]
 
@@ -81,6 +83,15 @@ class Gate:
 EvaluatorKind: TypeAlias = Literal["mechanical", "human"]
 
 
+class Gating(NamedTuple):
+    """What the gates of a project say about a run, with the claim of each and where the run falls outside of it."""
+
+    run: str
+    verdicts: list[Verdict]
+    claims: dict[str, ClaimSpec]
+    warnings: dict[str, tuple[str, ...]]
+
+
 class Evaluators(NamedTuple):
     """Who labelled what an estimate counts: the instruments of judges, and whether people or rules did the rest."""
 
@@ -125,8 +136,8 @@ def gate_run(
     *,
     gates: Sequence[str] = (),
     clock: Clock = lambda: datetime.now(UTC),
-) -> list[Verdict]:
-    """The verdict of each gate of the project on a run.
+) -> Gating:
+    """The verdict of each gate of the project on a run, which is verified first: what does not follow gates nothing.
 
     What a grant that matches was given to is kept among the project's artifacts, so that it can be compared later.
 
@@ -136,46 +147,51 @@ def gate_run(
     """
     at, artifacts = clock(), Artifacts(project.root)
     wanted = gates_of(project, read_judge, gates)
+    sound = verify(run.folder).passed
     with Ledger.open(run.folder / RUN_DB, write=False) as ledger:
         source = RunSource(ledger)
-        dataset = validate(source)
-        scorecards: dict[float, Scorecard] = {}
-        evidence = [
-            _evidence(
-                project, gate, ledger, source, dataset, _scored(scorecards, gate.policy.level, ledger, source), at
-            )
-            for gate in wanted
-        ]
+        scored = _Scored(ledger, source, validate(source), at, {})
+        evidence = [replace(_evidence(project, gate, scored), sound=sound) for gate in wanted]
+        warnings = {gate.spec.id: _outside(gate, source, at) for gate in wanted}
     verdicts = decide_all(evidence)
     for gate, found, known in zip(wanted, verdicts, evidence, strict=True):
         if found.grant.status == "matched":
             artifacts.keep(artifacts_of(gate, known.rig))
-    return verdicts
+    claims = {gate.spec.id: gate.claim for gate in wanted if gate.claim is not None}
+    return Gating(run.id, verdicts, claims, warnings)
 
 
-def _scored(made: dict[float, Scorecard], level: float, ledger: Ledger, source: RunSource) -> Scorecard:
-    """The scorecard with its intervals at ``level``; made once for each level."""
-    if level not in made:
-        made[level] = score(ledger, source, level=level)
-    return made[level]
+def _outside(gate: Gate, source: RunSource, at: datetime) -> tuple[str, ...]:
+    if gate.claim is None:
+        return ()
+    return tuple(outside(gate.claim, source.terms.board_sha256, source.header, at))
 
 
-def _evidence(
-    project: ProjectFolder,
-    gate: Gate,
-    ledger: Ledger,
-    source: RunSource,
-    dataset: DatasetValidation,
-    scorecard: Scorecard,
-    at: datetime,
-) -> Evidence:
-    evaluators = evaluators_of(ledger, source, gate.policy.slice)
+class _Scored(NamedTuple):
+    """A run as gates read it: its ledger, its board's validation, the instant, and its scorecards by level."""
+
+    ledger: Ledger
+    source: RunSource
+    dataset: DatasetValidation
+    at: datetime
+    made: dict[float, Scorecard]
+
+    def at_level(self, level: float) -> Scorecard:
+        """The scorecard with its intervals at ``level``; made once for each level."""
+        if level not in self.made:
+            self.made[level] = score(self.ledger, self.source, level=level)
+        return self.made[level]
+
+
+def _evidence(project: ProjectFolder, gate: Gate, scored: _Scored) -> Evidence:
+    source, at = scored.source, scored.at
+    evaluators = evaluators_of(scored.ledger, source, gate.policy.slice)
     grant, path = _grant(project, gate.spec)
-    rig = gate.rig(dataset, evaluators.others)
+    rig = gate.rig(scored.dataset, evaluators.others)
     return Evidence(
         gate=gate.spec.id,
         rig=rig,
-        estimate=estimate_of(scorecard, gate.policy),
+        estimate=estimate_of(scored.at_level(gate.policy.level), gate.policy),
         subject=source.terms.subject.capability,
         frame=source.header.frame,
         at=at,
@@ -197,18 +213,12 @@ def _grant(project: ProjectFolder, spec: GateSpec) -> tuple[AuthorityGrant | Non
 
 
 def check_grant(
-    project: ProjectFolder,
-    path: Path,
-    gate: Gate,
-    source: RunSource | None,
-    others: EvaluatorKind,
-    at: datetime,
-) -> tuple[GrantReading, Rig]:
-    """What the grant in a file is worth for a gate now, and the rig that it was held against."""
+    project: ProjectFolder, path: Path, gate: Gate, rig: Rig, at: datetime
+) -> tuple[GrantReading, AuthorityGrant]:
+    """What the grant in a file is worth for a gate at an instant, and the grant itself."""
     grant = read_record(path, AuthorityGrant)
-    rig = gate.rig(validate(source) if source is not None else None, others)
     approvals = approvals_under(project, path, grant, at)
-    return read_grant(grant, rig, at, approvals=approvals, kept=keeper(project, gate, rig)), rig
+    return read_grant(grant, rig, at, approvals=approvals, kept=keeper(project, gate, rig)), grant
 
 
 def keeper(project: ProjectFolder, gate: Gate, rig: Rig) -> Callable[[str], bytes | None]:

@@ -1,0 +1,199 @@
+"""Verdicts of gates, and what a grant is worth, as pages and as plain JSON values."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from calibrant.authority.claims import limits, meaning
+from calibrant.authority.gate import Ruling, Verdict, overall
+from calibrant.authority.grants import BINDS, GrantReading, Moved, Rig
+from calibrant.records.authority import ClaimSpec
+from calibrant.records.base import Record
+from calibrant.records.figures import percent, rate
+from calibrant.report.view import Commands, Facts, Points, Section, Table, View
+from calibrant.runs.gating import Gating
+
+_SAYS: Final[Mapping[Ruling, str]] = {
+    "pass": "passes",
+    "fail": "fails",
+    "blocked": "is blocked: it is meant to gate, and the evidence cannot carry an honest claim",
+    "informational": "gates nothing: authority was not earned, so its figure is informational",
+}
+
+
+def gating_view(found: Gating, reference: str) -> View:
+    """The page of what the gates of a project say about a run."""
+    sentence = _sentence(found.verdicts, reference)
+    sections: list[Section] = [_table(found.verdicts)]
+    for verdict in found.verdicts:
+        sections += _of_gate(verdict, found.claims.get(verdict.gate))
+    warnings = tuple(dict.fromkeys(warning for told in found.warnings.values() for warning in told))
+    return View(sentence, warnings, (*sections, _next(found.verdicts, reference)))
+
+
+def _sentence(verdicts: Sequence[Verdict], reference: str) -> str:
+    if len(verdicts) == 1:
+        return f"Run {reference}: the gate {verdicts[0].gate} {_SAYS[verdicts[0].verdict]}."
+    said = overall(verdicts)
+    counts = ", ".join(f"{n} {ruling}" for ruling in _SAYS if (n := sum(found.verdict == ruling for found in verdicts)))
+    return f"Run {reference}: {said}, of {len(verdicts)} gates ({counts})."
+
+
+def _table(verdicts: Sequence[Verdict]) -> Section:
+    columns = ("gate", "verdict", "authority", "grant", "judge", "rate", "asked", "units", "missing")
+    return Table("Gates", columns, tuple(map(_row, verdicts)), frozenset({5, 6, 7, 8}))
+
+
+def _row(found: Verdict) -> tuple[str, ...]:
+    policy, estimate = found.policy, found.estimate
+    sign = "≥" if policy.direction == "at-least" else "≤"
+    return (
+        found.gate,
+        found.verdict,
+        found.authority,
+        found.grant.status,
+        found.calibration.status if found.calibration is not None else "–",
+        rate(estimate) if estimate is not None else "–",
+        f"{policy.statistic} {sign} {percent(policy.threshold)}",
+        str(estimate.clusters) if estimate is not None else "–",
+        str(estimate.missing) if estimate is not None else "–",
+    )
+
+
+def _of_gate(found: Verdict, claim: ClaimSpec | None) -> Iterator[Section]:
+    yield Points(f"Why {found.gate} is {found.verdict}", found.reasons)
+    moved = tuple(line for move in found.grant.moved for line in lines_moved(move))
+    if moved:
+        yield Points(f"What moved under the grant of {found.gate}", moved)
+    if found.grant.unbound:
+        yield Points(
+            f"What {found.gate} depends on and its grant does not name",
+            tuple(f"{name}: it can change, and the grant still matches" for name in found.grant.unbound),
+        )
+    yield Facts(f"What {found.gate} may be read to mean", tuple(_claimed(claim)))
+
+
+def _claimed(claim: ClaimSpec | None) -> Iterator[tuple[str, str]]:
+    yield ("reading", meaning(claim))
+    if claim is not None:
+        yield from limits(claim)
+
+
+def lines_moved(move: Moved) -> Iterator[str]:
+    """What moved, each line beginning with the field of the grant."""
+    yield from (line if line.startswith(move.field) else f"{move.field}: {line}" for line in move.changes)
+
+
+def _next(verdicts: Sequence[Verdict], reference: str) -> Section:
+    run = shlex.quote(reference)
+    rows = []
+    for found in verdicts:
+        if found.grant.status in ("missing", "mismatched"):
+            gate = shlex.quote(found.gate)
+            rows.append((f"calibrant grant digests --gate {gate} --run {run}", "what a grant for it must carry"))
+        if found.calibration is not None and found.calibration.status != "calibrated":
+            rows.append(("calibrant judge study --help", f"how the judge of {found.gate} is calibrated"))
+    rows.append((f"calibrant show {run}", "the scorecard"))
+    return Commands("Next", tuple(dict.fromkeys(rows)))
+
+
+def gating_json(found: Gating) -> dict[str, Any]:
+    """What the gates say as plain JSON values."""
+    return {
+        "run": found.run,
+        "verdict": overall(found.verdicts),
+        "gates": [
+            {**_verdict_json(verdict), "claim": _record_json(found.claims.get(verdict.gate)), "warnings": told}
+            for verdict in found.verdicts
+            for told in [list(found.warnings.get(verdict.gate, ()))]
+        ],
+    }
+
+
+def _verdict_json(found: Verdict) -> dict[str, Any]:
+    measured = found.measure
+    return {
+        "gate": found.gate,
+        "verdict": found.verdict,
+        "authority": found.authority,
+        "reasons": list(found.reasons),
+        "policy": found.policy.to_dict(),
+        "policy_sha256": found.policy.digest(),
+        "estimate": _record_json(found.estimate),
+        "figure": measured.figure if measured is not None else None,
+        "method": measured.method if measured is not None else None,
+        "grant": grant_json(found.grant),
+        "calibration": None
+        if found.calibration is None
+        else {"status": found.calibration.status, "reasons": list(found.calibration.reasons)},
+    }
+
+
+def _record_json(record: Record | None) -> dict[str, Any] | None:
+    return record.to_dict() if record is not None else None
+
+
+def grant_json(found: GrantReading) -> dict[str, Any]:
+    """What a grant is worth as plain JSON values."""
+    return {
+        "status": found.status,
+        "reasons": list(found.reasons),
+        "moved": [
+            {"field": move.field, "blessed": move.blessed, "current": move.current, "changes": list(move.changes)}
+            for move in found.moved
+        ],
+        "unbound": list(found.unbound),
+    }
+
+
+def grant_view(found: GrantReading, name: str, gate: str, rig: Rig) -> View:
+    """The page of what a grant is worth."""
+    sections: list[Section] = []
+    if found.reasons:
+        sections.append(Points("Why", found.reasons))
+    moved = tuple(line for move in found.moved for line in lines_moved(move))
+    if moved:
+        sections.append(Points("What moved", moved))
+    if found.unbound:
+        told = tuple(f"{part}: it can change, and the grant still matches" for part in found.unbound)
+        sections.append(Points("What the gate depends on and the grant does not name", told))
+    sections.append(_digests(rig, "The rig of today"))
+    rows = ((f"calibrant grant digests --gate {shlex.quote(gate)}", "what a grant must carry now"),)
+    sections.append(Commands("Next", rows if found.status != "matched" else (("calibrant gate", "the verdict"),)))
+    return View(f"{name} is {found.status} for the gate {gate}.", (), tuple(sections))
+
+
+def digests_view(gate: str, rig: Rig, wanting: Iterable[str], grant: str | None) -> View:
+    """The page of what a grant must carry. Nothing is written: a person does that."""
+    named = Facts("", (("metric", rig.policy.metric),))
+    file = shlex.quote(grant or f"grants/{gate}.yaml")
+    steps = (
+        (f"$EDITOR {file}", "write the grant: these digests, your name, the time and your reasons"),
+        (
+            f"ssh-keygen -Y sign -n calibrant-grant -f ~/.ssh/id_ed25519 {file}",
+            "sign it, where allowed_signers is kept",
+        ),
+        (f"calibrant grant check {file}", "what it is worth"),
+    )
+    return View(
+        f"A grant for the gate {gate} must carry these digests. Read what they are of before you approve them.",
+        tuple(wanting),
+        (named, _digests(rig, "Digests"), Commands("Next", steps)),
+    )
+
+
+def _digests(rig: Rig, title: str) -> Section:
+    rows = [(field, record.digest() if record is not None else "–") for field, record in rig.bound().items()]
+    return Facts(title, tuple(rows))
+
+
+def digests_json(gate: str, rig: Rig) -> dict[str, Any]:
+    """What a grant must carry as plain JSON values, with the records that the digests are of."""
+    return {
+        "gate": gate,
+        "metric": rig.policy.metric,
+        **{field: record.digest() if record is not None else None for field, record in rig.bound().items()},
+        "of": {BINDS[field]: _record_json(record) for field, record in rig.bound().items()},
+    }
