@@ -51,7 +51,11 @@ class JudgedItem(Record):
 
     def content_sha256(self) -> str:
         """The digest of what is judged."""
-        return canonical.digest({"schema": "calibrant.judged-content.v1", "fields": dict(self.fields)})
+        return canonical.sha256(self.content_bytes())
+
+    def content_bytes(self) -> bytes:
+        """The canonical bytes that this digest is of."""
+        return canonical.encode({"schema": "calibrant.judged-content.v1", "fields": dict(self.fields)})
 
 
 class GoldLabel(Record):
