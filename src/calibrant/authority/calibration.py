@@ -56,7 +56,7 @@ def calibration(
     if short:
         return Calibration("uncalibrated", short)
     oldest = timedelta(days=standard.max_age_days) if standard.max_age_days is not None else None
-    if oldest is not None and at - study.made_at > oldest:
+    if oldest is not None and study.made_at is not None and at - study.made_at > oldest:
         made = format_instant(study.made_at)
         return Calibration("expired", (f"The study was made at {made}, more than {oldest.days} days ago.",))
     return Calibration("calibrated")
@@ -78,7 +78,7 @@ def _not_certified(study: JudgeAgreementStudy, standard: CalibrationStandard, at
         yield "No person has approved the study: it names no `approver`."
     elif study.rationale is None:
         yield f"The study's approver {quote(study.approver)} gives no `rationale`."
-    if study.made_at > at:
+    if study.made_at is not None and study.made_at > at:
         yield f"The study says that it was made at {format_instant(study.made_at)}, which is yet to come."
     if study.gold_tuned:
         yield "The gold was used to write or tune this judge: it cannot certify it."

@@ -50,7 +50,7 @@ class JudgeAgreementStudy(Record):
     table. One that differs refuses the study, with both values. A study without ratings is `table_only`: its
     arithmetic is checked, and it calibrates no judge. ``table`` has a row for each gold label and a column for each
     of the judge's; ``confusion`` reads it for the label ``positive`` against all others. ``unread`` counts items
-    without a first verdict: they are in no table.
+    without a first verdict: they are in no table. A study out of another tool may not say when it was made.
     """
 
     schema_name: ClassVar[str] = "calibrant.judge-agreement-study.v1"
@@ -72,7 +72,7 @@ class JudgeAgreementStudy(Record):
     gold_raters: Many[Name] = ()
     gold_tuned: bool = False
     ratings: Many[StudyRating] = ()
-    made_at: Instant
+    made_at: Instant | None = None
     approver: Name | None = None
     rationale: Prose | None = None
 
@@ -127,6 +127,8 @@ class JudgeAgreementStudy(Record):
         if self.ratings:
             if self.gold_sha256 is None or self.gold_frame is None:
                 refuse("ratings without `gold_sha256` and `gold_frame`", "the gold set that they are against")
+            if self.made_at is None:
+                refuse("ratings without `made_at`", "the instant at which the study was made")
             table, unread = tabulate(self.labels, self.ratings)
             _hold_to("table", self.table, table.counts, "the ratings")
             _hold_to("unread", self.unread, unread, "the ratings")

@@ -1,0 +1,1 @@
+"""Other tools' files read into records and tables, saying what they lack here."""
