@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
 import shutil
@@ -110,11 +111,29 @@ def read_argv(text: str) -> tuple[str, ...]:
 
 
 def command_identity(kind: str, argv: tuple[str, ...]) -> SubjectIdentity:
-    """Who answers: the command as it was given, its secrets hidden. What the program is made of, it alone knows."""
+    """Who answers: the command as it was given, its secrets hidden, and the digest of each word that names a file.
+
+    So a script that was edited is another subject. What a script reads, it alone knows.
+    """
     words: list[Any] = list(hide_in_argv(argv))
     name = " ".join(words)
     shown = "".join(c if c.isprintable() else " " for c in name)[:200] or kind
-    return SubjectIdentity(kind=kind, name=shown, settings={"argv": words})
+    files = {
+        word: digest for word, given in zip(words, argv, strict=True) if word == given and (digest := _file(given))
+    }
+    settings: dict[str, Any] = {"argv": words, "files": files} if files else {"argv": words}
+    return SubjectIdentity(kind=kind, name=shown, settings=settings)
+
+
+def _file(word: str) -> str | None:
+    """The SHA-256 of the regular file that ``word`` names, or None."""
+    try:
+        if not Path(word).is_file():
+            return None
+        with Path(word).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError):
+        return None
 
 
 def cannot_start(argv: tuple[str, ...], refused: OSError | ValueError) -> Failure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import inspect
@@ -22,6 +23,9 @@ from calibrant.subjects.command import timed
 from calibrant.subjects.options import read_options
 from calibrant.subjects.replies import failed, reply_of, settle, unreadable
 from calibrant.subjects.threads import in_thread
+
+TEST_DOUBLE: Final = "calibrant_test_double"
+"""The attribute by which a function says that it is a test double, whose numbers say nothing about any model."""
 
 _EXAMPLE = "python:package.module.function"
 
@@ -198,12 +202,25 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def _identity(function: Callable[..., Any]) -> SubjectIdentity:
-    """The function's name, and the digest of its source where Python can tell it."""
+    """The function's name, the digests of its source and of its module's file, where Python can tell them.
+
+    A function with the attribute ``calibrant_test_double = True`` says that it only plays a model or a judge.
+    """
     bare = _bare(function)
-    try:
-        source = inspect.getsource(bare if inspect.isroutine(bare) else type(bare))
-    except (OSError, TypeError):
-        settings: dict[str, Any] = {}
-    else:
-        settings = {"source_sha256": canonical.sha256(source.encode("utf-8", "replace"))}
-    return SubjectIdentity(kind="python", name=_name(function), settings=settings)
+    double = any(getattr(part, TEST_DOUBLE, False) is True for part in (function, bare))
+    return SubjectIdentity(
+        kind="python",
+        name=_name(function),
+        settings=_sources(bare if inspect.isroutine(bare) else type(bare)),
+        capability="test-double" if double else "live",
+    )
+
+
+def _sources(defined: Any) -> dict[str, Any]:
+    """What answers may depend on and can be told: the function's own text, and all that its module's file holds."""
+    settings: dict[str, Any] = {}
+    with contextlib.suppress(OSError, TypeError):
+        settings["source_sha256"] = canonical.sha256(inspect.getsource(defined).encode("utf-8", "replace"))
+    with contextlib.suppress(OSError, TypeError, ValueError):
+        settings["module_sha256"] = canonical.sha256(Path(inspect.getfile(defined)).read_bytes())
+    return settings
