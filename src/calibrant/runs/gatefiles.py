@@ -88,7 +88,6 @@ def approvals_under(project: ProjectFolder, path: Path, grant: AuthorityGrant, a
 
 def signatures_beside(path: Path) -> Iterator[Signature]:
     """Every signature that lies beside a file."""
-    beside = sorted(path.parent.glob(f"{path.name}*.sig")) if path.parent.is_dir() else []
-    for found in beside:
-        if found.name == f"{path.name}.sig" or found.name.startswith(f"{path.name}."):
+    for found in sorted(path.parent.iterdir()):
+        if found.name.startswith(f"{path.name}.") and found.suffix == ".sig":
             yield from read_signatures(read_input(found), Where(str(found)))

@@ -295,20 +295,19 @@ async def run_async(
     clock = clockwork if clockwork is not None else Clockwork()
     board = board if isinstance(board, Board) else load_board(board)
     world, runs_folder = _around(board, allow, runs)
-    checked = check(board, world)
-    checked.refuse()
+    checked = _sound(board, world)
     opened = as_subject(subject, options)
     try:
         _tell(warned, checked, opened)
         template = find_template(elicitation if elicitation is not None else opened.elicitation)
-        policies = policies_around(board.folder)
-        asked = Asked(template.digest(), tuple(checked.captures), tuple(policies), epochs, seed, level)
+        held_to = policies_around(board.folder)
+        asked = Asked(template.digest(), tuple(checked.captures), tuple(held_to), epochs, seed, level)
         terms = _terms(board, opened.identity, asked, runs_folder, clock)
         folder = runs_folder / terms.run
         with _new_ledger(folder) as ledger:
             with _whole_or_gone(folder):
                 _write_origin(folder, board, subject, options or {})
-                seal_terms(ledger, terms, board, template, checked.captures.values(), policies.values())
+                seal_terms(ledger, terms, board, template, checked.captures.values(), held_to.values())
             current = Run(folder)
             started(current)
             source = RunSource(ledger)
@@ -330,6 +329,13 @@ def _around(board: Board, allow: Allow | None, runs: str | Path | None) -> tuple
         allow = project.allow if project is not None else Allow()
     folder = Path(runs) if runs is not None else project.runs if project is not None else Path("runs")
     return World(board.folder, allow), folder
+
+
+def _sound(board: Board, world: World) -> Check:
+    """The check of a board that nothing refuses."""
+    checked = check(board, world)
+    checked.refuse()
+    return checked
 
 
 def _tell(warned: Callable[[str], None], checked: Check, subject: Subject) -> None:
