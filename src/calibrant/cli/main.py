@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from calibrant.cli import gates
+from calibrant.cli import gates, judges
 from calibrant.cli.app import (
     AllowCommand,
     AllowCommands,
@@ -24,7 +24,7 @@ from calibrant.cli.app import (
     command,
 )
 
-__all__ = ["app", "gates", "main"]
+__all__ = ["app", "gates", "judges", "main"]
 
 
 def main() -> None:

@@ -1,0 +1,147 @@
+"""Judges, what they came to over many items, and the gold that a standard takes, as pages and plain JSON values."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from calibrant.authority.agreement import Need
+from calibrant.errors import quote
+from calibrant.judging.engine import Cost, Tally
+from calibrant.judging.judge import describe
+from calibrant.judging.panel import Evaluator, Panel
+from calibrant.records.authority import CalibrationStandard, DecisionPolicy
+from calibrant.report.view import Commands, Facts, Points, Section, Table, View
+
+
+def judge_view(judge: Evaluator, path: str) -> View:
+    """The page of a judge: its instrument field by field, its prompt as it is sent, and what to do next."""
+    doubles = judge.capability.kind == "test-double"
+    because = f": {judge.capability.because}. It never gates." if doubles else "."
+    sentence = (
+        f"The {'panel' if isinstance(judge, Panel) else 'judge'} {judge.id} is a {judge.capability.kind}{because}"
+    )
+    file = shlex.quote(path)
+    steps = (
+        (f"calibrant judge study --judge {file} --gold gold/", "how far it agrees with people"),
+        (f"calibrant judge run --judge {file}", "lets it grade the latest run"),
+    )
+    return View(sentence, judge.warnings, (*_instruments(judge), Commands("Next", steps)))
+
+
+def _instruments(judge: Evaluator) -> Iterator[Section]:
+    if isinstance(judge, Panel):
+        record = judge.instrument
+        rows = [("rule", record.rule), ("rubric_sha256", record.rubric_sha256), ("digest", judge.digest)]
+        yield Facts("Panel", tuple(rows))
+    for member in judge.members:
+        told = describe(member)
+        title = f"Member {member.id}" if isinstance(judge, Panel) else "Instrument"
+        yield Facts(title, tuple((name, _value(value)) for name, value in told.items() if name != "warnings"))
+        yield Points(f"The prompt of {member.id}, as it is digested", tuple(member.prompt.text.splitlines()))
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_value(inner)}" for name, inner in value.items()) or "{}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def judge_json(judge: Evaluator) -> dict[str, Any]:
+    """A judge as plain JSON values."""
+    return {
+        "id": judge.id,
+        "digest": judge.digest,
+        "instrument": judge.instrument.to_dict(),
+        "capability": judge.capability.to_dict(),
+        "members": [
+            {**describe(member), "prompt": member.prompt.text, "rubric": member.rubric} for member in judge.members
+        ],
+        "warnings": list(judge.warnings),
+    }
+
+
+def tally_section(tally: Tally) -> Section:
+    """What a judge came to, every kind of outcome counted in the open, and what it cost."""
+    rows = [(label, str(count), "verdict") for label, count in sorted(tally.labels.items())]
+    rows += [
+        ("unparsed", str(tally.unparsed), "the reply names no verdict that the parser reads"),
+        ("undecided", str(tally.undecided), "two orders, or the members of a panel, do not agree"),
+        ("failed", str(tally.failed), "there was no reply; it is tried again the next time"),
+        ("judgements", str(tally.judgements), f"all repeats; {tally.served} of them were made earlier and served"),
+        ("tokens", str(tally.cost.input + tally.cost.output), _cost(tally.cost)),
+        ("tokens before", str(tally.served_cost.input + tally.served_cost.output), _cost(tally.served_cost)),
+    ]
+    return Table("Judged", ("", "times", "meaning"), tuple(rows), frozenset({1}))
+
+
+def _cost(cost: Cost) -> str:
+    unknown = f"; of {cost.unknown} judgements the cost is not known" if cost.unknown else ""
+    return f"{cost.input} in ({cost.cached} of them cached), {cost.output} out{unknown}"
+
+
+def tally_json(tally: Tally) -> dict[str, Any]:
+    """What a judge came to as plain JSON values."""
+    return {
+        "items": tally.items,
+        "labels": dict(tally.labels),
+        "positive": tally.positive,
+        "negative": tally.negative,
+        "unparsed": tally.unparsed,
+        "undecided": tally.undecided,
+        "failed": tally.failed,
+        "judgements": tally.judgements,
+        "served": tally.served,
+        "retries": tally.retries,
+        "cost": _cost_json(tally.cost),
+        "served_cost": _cost_json(tally.served_cost),
+    }
+
+
+def _cost_json(cost: Cost) -> dict[str, int]:
+    return {"input": cost.input, "output": cost.output, "cached": cost.cached, "unknown": cost.unknown}
+
+
+def plan_view(policy: DecisionPolicy, needs: Sequence[Need], flips: int | None) -> View:
+    """The page of how many gold items a standard takes."""
+    unreachable = [need for need in needs if need.wanted is None]
+    if unreachable:
+        sentence = f"No number of gold items lets such a judge meet {quote(policy.id)}: it is not good enough for it."
+    else:
+        parts = " and ".join(f"{need.wanted} that are {quote(need.label)}" for need in needs)
+        sentence = f"A judge like this is likely (4 times in 5) to meet {quote(policy.id)} with {parts}."
+    rows = tuple(
+        (need.label, "never" if need.wanted is None else str(need.wanted), need.asked_by.replace("_", " "))
+        for need in needs
+    )
+    sections: list[Section] = [Table("Gold items", ("class", "items", "asked for by"), rows, frozenset({1}))]
+    if policy.standard is not None:
+        sections.append(_standard(policy.standard, flips))
+    steps = (("calibrant judge items > gold/items.jsonl", "answers of a run, for people to label"),)
+    return View(sentence, (), (*sections, Commands("Next", steps)))
+
+
+def _standard(standard: CalibrationStandard, flips: int | None) -> Section:
+    rows = [(name, _value(value)) for name, value in standard.to_dict().items() if value is not None and value != {}]
+    if standard.max_flip_rate is not None:
+        told = "no number suffices" if flips is None else f"{flips} items or more, if no verdict flips between repeats"
+        rows.append(("for max_flip_rate", told))
+    return Facts("The standard", tuple(rows))
+
+
+def plan_json(policy: DecisionPolicy, needs: Sequence[Need], flips: int | None) -> dict[str, Any]:
+    """How many gold items a standard takes as plain JSON values."""
+    wanted = {need.label: need.wanted for need in needs}
+    return {
+        "policy": policy.id,
+        "policy_sha256": policy.digest(),
+        "gold_items": wanted,
+        "asked_by": {need.label: need.asked_by for need in needs},
+        "items_for_flip_rate": flips,
+        "total": None if None in wanted.values() else sum(n for n in wanted.values() if n is not None),
+    }
