@@ -19,6 +19,7 @@ from calibrant.records.documents import Document, read_document
 from calibrant.records.judgefile import JudgeFile, PanelFile
 from calibrant.records.subject import Failure, Request, Response, SubjectIdentity
 from calibrant.runs.files import Beside, read_input
+from calibrant.runs.gating import Judged
 from calibrant.runs.project import project_root
 from calibrant.subjects.base import Options, Subject, warnings_of
 from calibrant.subjects.hiding import hide_secrets
@@ -93,6 +94,16 @@ def build_judge(
         InputError, MachineError: as `load_judge` does.
     """
     return _build(file, _Place(_beside(Path(folder)), lambda *field: Where(field=".".join(field))), subject, options)
+
+
+def read_judged(path: Path) -> Judged:
+    """What the judge in a file is today, as a gate has to know it; nobody is asked anything.
+
+    Raises:
+        InputError, MachineError: as `load_judge` does.
+    """
+    judge = load_judge(path)
+    return Judged(judge.instrument, judge.capability.because, tuple(judge.artifacts().values()))
 
 
 def identity_of(judge: Judge) -> SubjectIdentity | None:
