@@ -210,6 +210,11 @@ def _resolution(draw: st.DrawFn, fields: Fields) -> Fields:
     return mended
 
 
+def _label(draw: st.DrawFn, fields: Fields) -> Fields:
+    mended = _one_of("label", "non_score")(draw, fields)
+    return {**mended, "instrument_sha256": draw(digests) if mended["grader"] == "judge" else None}
+
+
 def _header(draw: st.DrawFn, fields: Fields) -> Fields:
     return {**fields, "seats": _distinct(fields["seats"], "id")}
 
@@ -227,5 +232,5 @@ _MENDS: dict[type, Mend] = {
     grounding.Expectation: _one_of("option", "value", "interval", "text", at_least_one=False),
     grounding.Sealed: _one_of("unparsed", "expectation"),
     grounding.Resolution: _resolution,
-    grounding.Label: _one_of("label", "non_score"),
+    grounding.Label: _label,
 }

@@ -7,7 +7,10 @@ from typing import Any
 
 from calibrant.records.base import Record
 from calibrant.records.board import BoardHeader, Challenge
+from calibrant.records.gold import JudgedItem
 from calibrant.records.grounding import Commitment, Expectation, Label, Resolution, Sealed, Unanswered
+from calibrant.records.judge import EvaluatorCapability, JudgeInstrument, Judgement, PanelInstrument
+from calibrant.records.judgefile import JudgeFile, PanelFile
 from calibrant.records.profile import Profile
 from calibrant.records.scorecard import Scorecard
 from calibrant.records.subject import Failure, Response, SubjectIdentity
@@ -171,6 +174,18 @@ RECORDS: dict[type[Record], list[dict[str, Any]]] = {
     Label: [
         {"challenge": "cores-in", "epoch": 1, "label": "pass", "code": "right", "grader": "mechanical"},
         {"challenge": "cores-out", "epoch": 1, "non_score": "unparsed", "code": "unparsed", "grader": "mechanical"},
+        {
+            "challenge": "tone",
+            "epoch": 2,
+            "label": "fail",
+            "code": "fail",
+            "grader": "judge",
+            "rater": "courtesy",
+            "instrument_sha256": A,
+            "critique": "It does not greet.",
+            "response_sha256": B,
+            "at": AT,
+        },
     ],
     Unanswered: [
         {
@@ -238,6 +253,82 @@ RECORDS: dict[type[Record], list[dict[str, Any]]] = {
         }
     ],
     Start: [{"run": "20260301-093000-a1b2c3", "board_sha256": A, "subject_sha256": B, "at": AT}],
+    JudgeInstrument: [
+        {"provider": "p", "model": "m", "prompt_sha256": A, "rubric_sha256": B, "parser_version": "label.v1"},
+        {
+            "provider": "openai",
+            "model": "gpt-4o-2024-08-06",
+            "prompt_sha256": C,
+            "rubric_sha256": D,
+            "parser_version": "verdict-json.v1",
+            "seed": 7,
+            "temperature": 0.0,
+            "decoding": {
+                "labels": ["pass", "fail"],
+                "positive": "pass",
+                "mode": "chat",
+                "stop": [],
+                "max_tokens": 2048,
+                "structured": False,
+                "unparsed_retries": 1,
+                "pairwise": None,
+                "served": {"kind": "model", "capability": "live"},
+            },
+        },
+    ],
+    PanelInstrument: [{"members": [A, B, C], "rule": "majority", "rubric_sha256": D}],
+    EvaluatorCapability: [
+        {"kind": "judge", "instrument_sha256": A, "probes_sha256": B},
+        {"kind": "test-double", "because": "a script"},
+        {"kind": "human"},
+    ],
+    JudgedItem: [
+        {"id": "greet-in@1", "fields": {"question": "?", "response": "é\r\n"}, "slice": "tone", "author": "m"}
+    ],
+    Judgement: [
+        {
+            "instrument_sha256": A,
+            "item_sha256": B,
+            "repeat": 2,
+            "verdict": "fail",
+            "critique": "It does not greet.",
+            "evidence_span": "Well?",
+            "replies": [C],
+            "model": "gpt-4o-2024-08-06",
+            "seed": 8,
+            "usage": {"input": 210, "output": 31, "cached": 0},
+            "seconds": 0.5,
+            "at": AT,
+        },
+        {
+            "instrument_sha256": A,
+            "item_sha256": B,
+            "repeat": 1,
+            "absent": "undecided",
+            "reason": 'no majority: "pass", "fail"',
+            "members": [C, D],
+            "attempts": 2,
+            "at": AT,
+        },
+    ],
+    JudgeFile: [
+        {"id": "courtesy", "subject": "local", "rubric_text": "It greets.", "labels": ["pass", "fail"]},
+        {
+            "id": "better",
+            "subject": "model:openai/gpt-4o-2024-08-06",
+            "options": {"temperature": 0},
+            "prompt": "better.txt",
+            "rubric": "../rubrics/better.md",
+            "labels": ["A", "B", "tie"],
+            "positive": "A",
+            "parser": "verdict-marked.v1",
+            "seed": None,
+            "unparsed_retries": 2,
+            "pairwise": {"fields": ["answer_a", "answer_b"], "labels": ["A", "B"], "tie": "tie"},
+            "paraphrases": ["../rubrics/better-2.md"],
+        },
+    ],
+    PanelFile: [{"id": "three", "members": ["a.yaml", "b.yaml", "c.yaml"], "rule": "unanimous"}],
     Project: [
         {"profile": "default", "boards": ["boards/a.yaml"], "allow": {"commands": ["nproc"], "environment": ["TZ"]}}
     ],

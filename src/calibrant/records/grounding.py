@@ -122,7 +122,10 @@ class Resolution(Record):
 
 
 class Label(Record):
-    """One decision on one response: a label of the test type's set, or a non-score, with the code that says why."""
+    """One decision on one response: a label of the test type's set, or a non-score, with the code that says why.
+
+    ``instrument_sha256`` is the instrument of a judge; ``rater`` is the judge's id then, or a person's name.
+    """
 
     schema_name: ClassVar[str] = "calibrant.label.v1"
 
@@ -133,6 +136,7 @@ class Label(Record):
     code: Id
     grader: Literal["mechanical", "judge", "person"]
     rater: Name | None = None
+    instrument_sha256: Digest | None = None
     critique: Prose | None = None
     evidence_span: Prose | None = None
     response_sha256: Digest | None = None
@@ -142,6 +146,14 @@ class Label(Record):
     def _decides_once(self) -> Self:
         if (self.label is None) == (self.non_score is None):
             refuse("both or neither", "a label, or a non-score")
+        return self
+
+    @model_validator(mode="after")
+    def _judges_are_named(self) -> Self:
+        if self.grader == "judge" and self.instrument_sha256 is None:
+            refuse("a label by a judge without `instrument_sha256`", "the digest of its instrument")
+        if self.grader != "judge" and self.instrument_sha256 is not None:
+            refuse(f"`instrument_sha256` for a label by a {self.grader} grader", "none: only judges are instruments")
         return self
 
 
