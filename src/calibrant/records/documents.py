@@ -65,7 +65,10 @@ class Document:
             InputError: naming file, line and field of everything that is wrong.
         """
         fields = self.fields(kind.schema_name or f"a {kind.__name__.lower()}")
-        return kind.from_dict(fields, where=Where(self.file, self.lines(())), lines=self.lines)
+        try:
+            return kind.from_dict(fields, where=Where(self.file), lines=self.lines)
+        except InputError:  # only now are the lines of a large file worth finding
+            return kind.from_dict(fields, where=Where(self.file, self.lines(())), lines=self.lines)
 
 
 def read_document(data: bytes, file: str) -> Document:

@@ -141,7 +141,7 @@ def write_study(study: JudgeAgreementStudy, folder: str | PathLike[str], name: s
     """
     folder = Path(folder)
     name = name if name is not None else f"{study.judge_instrument_sha256[:12]}-{study.digest()[:12]}"
-    if Path(name).name != name or name.startswith("."):
+    if not name or Path(name).name != name or name.startswith("."):
         raise InputError(Problem(f"the name {quote(name)}", "the name of a file, without a folder"))
     path = folder / f"{name}.json"
     if path.exists() and (kept := read_study(path)).approver is not None:
