@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from calibrant.authority.study import JudgeAgreementStudy
+from calibrant.records.authority import AuthorityGrant, ClaimSpec, DatasetValidation, DecisionPolicy
 from calibrant.records.base import Record
 from calibrant.records.board import BoardHeader, Challenge
-from calibrant.records.gold import JudgedItem
+from calibrant.records.gold import Gold, JudgedItem
 from calibrant.records.grounding import Commitment, Expectation, Label, Resolution, Sealed, Unanswered
 from calibrant.records.judge import EvaluatorCapability, JudgeInstrument, Judgement, PanelInstrument
 from calibrant.records.judgefile import JudgeFile, PanelFile
+from calibrant.records.probe import ProbeReport
 from calibrant.records.profile import Profile
 from calibrant.records.scorecard import Scorecard
 from calibrant.records.subject import Failure, Response, SubjectIdentity
@@ -329,6 +332,155 @@ RECORDS: dict[type[Record], list[dict[str, Any]]] = {
         },
     ],
     PanelFile: [{"id": "three", "members": ["a.yaml", "b.yaml", "c.yaml"], "rule": "unanimous"}],
+    Gold: [
+        {
+            "rater": "Anna Ärztin",
+            "items": "../items.jsonl",
+            "codebook": "codebook.md",
+            "frame": "representative",
+            "tuned": ["draft"],
+            "labels": [
+                {"item": "q1", "label": "no", "at": AT, "item_sha256": B, "critique": "It greets nobody."},
+                {"item": "q2", "label": "yes", "at": AT},
+            ],
+        },
+        {
+            "rater": "ben",
+            "items": "items.jsonl",
+            "codebook_sha256": A,
+            "frame": "discovery",
+            "labels": [{"item": "q1", "label": "1", "at": "2026-03-01T10:30:00+01:00"}],
+        },
+    ],
+    JudgeAgreementStudy: [
+        {
+            "judge_instrument_sha256": A,
+            "rubric_sha256": B,
+            "labels": ["pass", "fail"],
+            "positive": "pass",
+            "confusion": {"tp": 2, "fp": 1, "fn": 0, "tn": 1},
+            "table": [[2, 0], [1, 1]],
+            "unread": 1,
+            "percent_agreement": 0.75,
+            "kappa": 0.5,
+            "variance_runs": 2,
+            "protocol_version": "first-verdict.v1",
+            "gold_sha256": C,
+            "gold_frame": "representative",
+            "gold_raters": ["Anna Ärztin", "ben"],
+            "ratings": [
+                {"item": f"q{n}", "item_sha256": f"{n}" * 64, "gold": gold, "verdicts": verdicts, "slice": "s"}
+                for n, gold, verdicts in (
+                    (1, "pass", ["pass", "pass"]),
+                    (2, "pass", ["pass", None]),
+                    (3, "fail", ["pass", "fail"]),
+                    (4, "fail", ["fail", "fail"]),
+                    (5, "fail", [None, "fail"]),
+                )
+            ],
+            "made_at": AT,
+            "approver": "Béa",
+            "rationale": "Read, with the three that differ.",
+        },
+        {
+            "judge_instrument_sha256": A,
+            "rubric_sha256": B,
+            "labels": ["pass", "fail"],
+            "positive": "pass",
+            "confusion": {"tp": 30, "fp": 0, "fn": 0, "tn": 0},
+            "table": [[30, 0], [0, 0]],
+            "percent_agreement": 1,
+            "kappa": None,
+            "kappa_undefined": "one class only: every gold label is 'pass'",
+            "variance_runs": 0,
+            "protocol_version": "elsewhere",
+        },
+    ],
+    DecisionPolicy: [
+        {
+            "id": "release",
+            "metric": "pair_pass_rate",
+            "slice": "test_type:grounding",
+            "threshold": 0.9,
+            "min_n": 100,
+            "max_missing_fraction": 0.02,
+            "standard": {"min_gold_per_class": 50, "min_kappa": 0.6, "probes": {"order": 0.1}, "max_age_days": 90},
+            "requires": ["claim", "signature"],
+            "binds": ["study", "claim"],
+            "approvals": 2,
+            "correction": "holm",
+        },
+        {"id": "watch", "metric": "pass_rate", "threshold": 0, "min_n": 1},
+    ],
+    AuthorityGrant: [
+        {
+            "metric": "pair_pass_rate",
+            "approver": "Béa",
+            "approved_at": AT,
+            "rationale": "The study holds.",
+            "decision_policy_sha256": A,
+            "dataset_validation_sha256": B,
+            "evaluator_capability_sha256": C,
+            "study_sha256": D,
+            "claim_sha256": A,
+            "expires_at": "2026-09-01T00:00:00Z",
+            "approvals": 2,
+            "approvers": ["Béa", "Carl"],
+        },
+        {
+            "metric": "pass_rate",
+            "approver": "Béa",
+            "approved_at": AT,
+            "rationale": "Watched by hand.",
+            "decision_policy_sha256": A,
+        },
+    ],
+    ClaimSpec: [
+        {
+            "id": "courtesy",
+            "construct": "Whether a reply greets.",
+            "intended_use": "Letting a release through.",
+            "target_population": "Replies of the desk.",
+            "sampling_frame": "Every tenth ticket of May.",
+            "frame": "representative",
+            "boards": [A],
+            "seats": ["desk"],
+            "known_threats": ["Only one language."],
+            "excluded_constructs": ["Helpfulness."],
+            "prohibited_extrapolations": ["Other desks."],
+            "validity_evidence_refs": ["notes/validity.md"],
+            "reviewer": "Carl",
+            "review_expires_at": "2027-01-01T00:00:00Z",
+        }
+    ],
+    DatasetValidation: [
+        {
+            "board_sha256": A,
+            "profile_sha256": B,
+            "frame": "representative",
+            "challenges": 14,
+            "pairs": 7,
+            "null_policies": {"decline": 0, "assert": 0},
+            "problems": 0,
+            "warnings": 1,
+        }
+    ],
+    ProbeReport: [
+        {
+            "judge_instrument_sha256": A,
+            "results": [
+                {
+                    "probe": "order",
+                    "ratings": [
+                        {"item": "q1", "item_sha256": B, "verdict": "pass", "again": "pass", "probed": "fail"},
+                        {"item": "q2", "item_sha256": C, "verdict": "pass", "probed": "pass"},
+                    ],
+                },
+                {"probe": "self-preference", "skipped": "no item names its author"},
+            ],
+            "made_at": AT,
+        }
+    ],
     Project: [
         {"profile": "default", "boards": ["boards/a.yaml"], "allow": {"commands": ["nproc"], "environment": ["TZ"]}}
     ],
