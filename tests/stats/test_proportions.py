@@ -9,11 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm, t
+from scipy.stats import binom, binomtest, norm, t
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.proportion import proportion_confint
 
-from calibrant.stats.proportions import Proportion, clustered_wilson, wilson
+from calibrant.stats.proportions import (
+    Proportion,
+    binomial_p,
+    clopper_pearson,
+    clustered_wilson,
+    exact_bound,
+    wilson,
+)
 from calibrant.values import Undefined
 
 COUNTS = st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
@@ -75,6 +82,58 @@ def test_a_level_outside_its_range_is_refused(level: float) -> None:
 def test_clusters_of_one_are_plain_wilson(count: tuple[int, int], level: float) -> None:
     passes, n = count
     assert clustered_wilson({(1, 1): passes, (0, 1): n - passes}, level=level) == wilson(passes, n, level=level)
+
+
+@given(COUNTS, LEVELS)
+def test_clopper_pearson_is_what_scipy_gives(count: tuple[int, int], level: float) -> None:
+    found = proportion(clopper_pearson(*count, level=level))
+    expected = binomtest(*count).proportion_ci(level, method="exact")
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-10)
+    assert 0 <= found.low <= found.value <= found.high <= 1
+    assert (found.low == 0, found.high == 1) == (count[0] == 0, count[0] == count[1])
+
+
+@given(COUNTS, st.sampled_from([0.8, 0.9, 0.95]))
+def test_one_sided_bounds_are_the_ends_at_twice_the_tail(count: tuple[int, int], level: float) -> None:
+    both = proportion(clopper_pearson(*count, level=2 * level - 1))
+    low, high = exact_bound(*count, level=level, side="low"), exact_bound(*count, level=level, side="high")
+    assert (low, high) == pytest.approx((both.low, both.high), abs=1e-10)
+
+
+@given(COUNTS, st.floats(0, 1))
+def test_the_one_sided_p_value_is_scipys(count: tuple[int, int], threshold: float) -> None:
+    for direction, other in (("at-least", "greater"), ("at-most", "less")):
+        expected = binomtest(*count, threshold, alternative=other).pvalue
+        assert binomial_p(*count, threshold, direction) == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+@given(COUNTS, st.sampled_from([0.1, 0.5, 0.8, 0.95]), st.sampled_from([0.8, 0.95]))
+def test_the_p_value_and_the_bound_decide_alike(count: tuple[int, int], threshold: float, level: float) -> None:
+    low, high = exact_bound(*count, level=level, side="low"), exact_bound(*count, level=level, side="high")
+    assert isinstance(low, float) and isinstance(high, float)
+    assert (binomial_p(*count, threshold, "at-least") <= 1 - level) == (low >= threshold)
+    assert (binomial_p(*count, threshold, "at-most") <= 1 - level) == (high <= threshold)
+
+
+def test_exact_statistics_refuse_what_they_cannot_read() -> None:
+    assert clopper_pearson(0, 0) == exact_bound(0, 0, side="low") == binomial_p(0, 0, 0.5, "at-least")
+    assert binomial_p(0, 0, 0.5, "at-least") == Undefined("no observation")
+    with pytest.raises(ValueError, match="neither low nor high"):
+        exact_bound(1, 2, side="both")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="neither at-least nor at-most"):
+        binomial_p(1, 2, 0.5, "greater")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="is no rate"):
+        binomial_p(1, 2, 50, "at-least")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [5, 20, 100, 400])
+def test_exact_coverage_never_falls_short(n: int) -> None:
+    """Not simulated: for each rate, the probability of the counts whose interval holds it, summed."""
+    ends = [proportion(clopper_pearson(k, n)) for k in range(n + 1)]
+    for rate in np.linspace(0.001, 0.999, 499):
+        mass = binom.pmf(np.arange(n + 1), n, rate)
+        assert sum(m for m, e in zip(mass, ends, strict=True) if e.low <= rate <= e.high) >= 0.95 - 1e-9
 
 
 CLUSTERS = st.lists(

@@ -137,7 +137,7 @@ def items_for_kappa(
     guess = _first_guess(known, bound, level, assurance)
     if guess > MOST // 4:
         return _TOO_MANY
-    n, name = _least(reached, assurance, guess, closeness=100), "Fleiss-Cohen-Everitt, drawn"
+    n, name = _least(reached, assurance, guess, closeness=100), "Fleiss-Cohen-Everitt, score, drawn"
     return _TOO_MANY if n > MOST // 4 else Plan(n, rounded(reached(n)), known.value, bound, level, name)
 
 
@@ -156,7 +156,9 @@ def kappa_lows(cells: Counts, level: float) -> Values:
     variance = (share * part**2).sum(axis=(1, 2)) - (value - expected * (1 - value)) ** 2
     error = np.sqrt(np.maximum(variance, 0) / n) / spread
     alike = np.array([unlike(int(size), level) for size in np.unique(n)])[np.unique(n, return_inverse=True)[1]]
-    low = np.where(error > 1e-12, value - normal_quantile(level) * error, value - alike * observed / spread)
+    extra = (normal_quantile(level) * error) ** 2 / np.where(error > 1e-9, 1 - value**2, 1.0)
+    score = (value - np.sqrt((normal_quantile(level) * error) ** 2 + extra**2)) / (1 + extra)
+    low = np.where(error > 1e-9, score, value - alike * observed / spread)
     found: Values = np.where(defined, np.maximum(low, -1.0), -1.0)
     return found
 

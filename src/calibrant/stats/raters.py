@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from calibrant.stats.interval import check_level, clipped
 from calibrant.stats.resampling import Resampled, bootstrap_items
-from calibrant.stats.table import Kappa, Table, agreement_beyond_chance, cohen_kappa, unlike
+from calibrant.stats.table import Ends, Form, Kappa, Table, agreement_beyond_chance, cohen_kappa, student, unlike
 from calibrant.values import Undefined
 
 if TYPE_CHECKING:
@@ -29,21 +29,25 @@ Ratings: TypeAlias = Sequence[Sequence[Rating | None]]
 _NOTHING = Undefined("no item was rated twice")
 
 
-def fleiss_kappa(counts: Sequence[Sequence[int]], *, level: float = 0.95) -> Kappa | Undefined:
+def fleiss_kappa(
+    counts: Sequence[Sequence[int]], *, level: float = 0.95, interval: Form = "score"
+) -> Kappa | Undefined:
     """Fleiss' kappa of ``counts``: one row an item, one column a label, how many raters gave it.
 
     po is the mean share of agreeing pairs of raters of an item, pe the sum of the squared mean shares of the labels;
     kappa is (po - pe) / (1 - pe). Items may have different numbers of ratings: those with fewer than two count for the
     shares of the labels and not for agreement. Where all ratings are one label kappa does not exist. The variance is
-    linearised item by item, with Student's t at n - 1 degrees of freedom; ``n`` counts items.
+    linearised item by item; the intervals are those of `table.cohen_kappa`, with Student's t at n - 1 degrees of
+    freedom; ``n`` counts items.
 
     Source: J. L. Fleiss, "Measuring nominal scale agreement among many raters", Psychological Bulletin 76 (1971);
     K. L. Gwet, "Large-sample variance of Fleiss generalized kappa", Educational and Psychological Measurement 81
     (2021).
 
     Raises:
-        ValueError: for rows of unequal length, counts that are no counts, or a level outside (0, 1).
+        ValueError: for rows of unequal length, counts that are no counts, a level outside (0, 1), or another interval.
     """
+    check_level(level)
     matrix = _matrix(counts)
     if (nothing := _nothing(matrix)) is not None:
         return nothing
@@ -51,10 +55,10 @@ def fleiss_kappa(counts: Sequence[Sequence[int]], *, level: float = 0.95) -> Kap
     used = shares[shares > 0]
     if len(used) == 1:
         return Undefined("one class only: every rating is the same")
-    return _linearised(matrix, float((shares**2).sum()), shares, "Fleiss, linearised variance", level)
+    return _linearised(matrix, float((shares**2).sum()), shares, "Fleiss, linearised variance", level, interval)
 
 
-def gwet_ac1(counts: Sequence[Sequence[int]], *, level: float = 0.95) -> Kappa | Undefined:
+def gwet_ac1(counts: Sequence[Sequence[int]], *, level: float = 0.95, interval: Form = "score") -> Kappa | Undefined:
     """Gwet's AC1 of any number of raters, from ``counts`` as for `fleiss_kappa`.
 
     pe is sum p (1 - p) / (k - 1) over the mean shares p of the k labels: columns that nobody used count in k. It
@@ -64,8 +68,9 @@ def gwet_ac1(counts: Sequence[Sequence[int]], *, level: float = 0.95) -> Kappa |
     J. Mathematical and Statistical Psychology 61 (2008).
 
     Raises:
-        ValueError: for rows of unequal length, counts that are no counts, or a level outside (0, 1).
+        ValueError: for rows of unequal length, counts that are no counts, a level outside (0, 1), or another interval.
     """
+    check_level(level)
     matrix = _matrix(counts)
     if (nothing := _nothing(matrix)) is not None:
         return nothing
@@ -74,7 +79,7 @@ def gwet_ac1(counts: Sequence[Sequence[int]], *, level: float = 0.95) -> Kappa |
         return Undefined("one class only: the table has one label")
     shares = _shares(matrix)
     expected = float((shares * (1 - shares)).sum()) / (k - 1)
-    return _linearised(matrix, expected, (1 - shares) / (k - 1), "Gwet", level)
+    return _linearised(matrix, expected, (1 - shares) / (k - 1), "Gwet", level, interval)
 
 
 def label_counts(ratings: Ratings, labels: Sequence[Rating]) -> tuple[tuple[int, ...], ...]:
@@ -178,14 +183,12 @@ def _shares(matrix: Counts) -> Values:
     return found
 
 
-def _linearised(matrix: Counts, expected: float, chance: Values, method: str, level: float) -> Kappa:
+def _linearised(matrix: Counts, expected: float, chance: Values, method: str, level: float, interval: Form) -> Kappa:
     """(po - pe) / (1 - pe) with the variance of its linearisation; ``chance`` is half the slope of pe by each share.
 
     An item's own part is its agreement beyond chance (none where it was rated once), scaled up to all rated items, less
     twice (1 - value) of what it does to pe.
     """
-    from scipy.special import stdtrit  # heavy: wanted only where there is such an interval
-
     rated = matrix[matrix.sum(axis=1) > 0]
     raters = rated.sum(axis=1)
     twice = raters > 1
@@ -197,8 +200,7 @@ def _linearised(matrix: Counts, expected: float, chance: Values, method: str, le
     part[twice] += n / twice.sum() * (agree - expected) / (1 - expected)
     error = math.sqrt(float(((part - value) ** 2).sum()) / (n * max(n - 1, 1)))
     error = 0.0 if observed == 1 or error < 1e-12 else error
-    by = (method, float(stdtrit(max(n - 1, 1), (1 + level) / 2)))
-    check_level(level)
+    by = Ends(method, student(n, level), interval)
     return agreement_beyond_chance(value, observed, expected, error, n if error else int(twice.sum()), level, by)
 
 

@@ -17,6 +17,7 @@ from calibrant.stats.draws import multinomials, resampled, source
 from calibrant.stats.interval import Interval, check_level, clipped, rounded
 from calibrant.stats.table import (
     WITHOUT_VARIANCE,
+    Ends,
     Kappa,
     Table,
     agreement_beyond_chance,
@@ -123,7 +124,9 @@ def bootstrap_kappa_clustered(
     drawn = kappas(np.tensordot(times, shapes, axes=1), "none")
     count = sum(clusters.values())
     if len(clusters) == 1 or known.standard_error == 0:
-        alike = agreement_beyond_chance(known.value, known.observed, known.expected, 0.0, count, level, ("", 0.0))
+        alike = agreement_beyond_chance(
+            known.value, known.observed, known.expected, 0.0, count, level, Ends("", 0.0, "score")
+        )
         return _as_known(alike, drawn, terms, count)
     return _interval(known.value, drawn, terms, count, (-1.0, 1.0), None)
 

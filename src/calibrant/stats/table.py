@@ -13,6 +13,8 @@ from calibrant.stats.interval import Interval, check_level, clipped, normal_quan
 from calibrant.stats.proportions import Proportion, clopper_pearson, exact_bound, wilson
 from calibrant.values import Undefined
 
+Form = Literal["score", "Wald"]
+
 WITHOUT_VARIANCE = "exact, where the variance says nothing"
 """The method of an interval whose own variance is zero: every item, or none, agrees."""
 
@@ -97,6 +99,19 @@ class Kappa(Interval):
     expected: float
 
 
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """How the ends of an interval come from an error: whose ``method`` the error is, its quantile, and the form."""
+
+    method: str
+    quantile: float
+    interval: Form
+
+    def __post_init__(self) -> None:
+        if self.interval not in ("score", "Wald"):
+            raise ValueError(f"the interval {self.interval!r} is neither score nor Wald")
+
+
 def percent_agreement(table: Table, *, level: float = 0.95) -> Proportion | Undefined:
     """The share of items with the same label twice, with its Wilson interval.
 
@@ -106,56 +121,69 @@ def percent_agreement(table: Table, *, level: float = 0.95) -> Proportion | Unde
     return _named(wilson(table.agreed, table.n, level=level))
 
 
-def cohen_kappa(table: Table, *, level: float = 0.95) -> Kappa | Undefined:
-    """Cohen's kappa, (po - pe) / (1 - pe), with its large-sample interval, held inside [-1, 1].
+def cohen_kappa(table: Table, *, level: float = 0.95, interval: Form = "score") -> Kappa | Undefined:
+    """Cohen's kappa, (po - pe) / (1 - pe), with an interval from its large-sample error, inside [-1, 1].
 
     po is the share of agreement and pe the one expected of raters with these totals and nothing in common. It does not
     exist where the gold or the judge's labels are all of one class: there is nothing to tell apart. The error is the
-    non-null one. Where it is zero (every item agrees, or none), the interval is the exact one of the share of items
-    that could have been otherwise, because a zero width would claim certainty.
+    non-null one.
+
+    The textbook interval, kappa ± z errors (``Wald``), is symmetric where kappa is not: near 1 its low end is too high
+    two to four times as often as it says, and a low end is what a gate looks at. So the interval is by default
+    Wilson's (``score``): (1 + kappa) / 2 is taken for a rate out of the number of observations whose binomial error
+    would be the error found. Where that error is zero (every item agrees, or none), it is the exact one of the share
+    of items that could have been otherwise, because a zero width would claim certainty.
 
     Source: J. Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological Measurement 20
     (1960); J. L. Fleiss, J. Cohen and B. S. Everitt, "Large sample standard errors of kappa and weighted kappa",
-    Psychological Bulletin 72 (1969).
+    Psychological Bulletin 72 (1969). For the interval at an effective number of observations: C. Franco et al.,
+    "Comparative study of confidence intervals for proportions in complex sample surveys", J. Survey Statistics and
+    Methodology 7 (2019).
 
     Raises:
-        ValueError: for a level outside (0, 1).
+        ValueError: for a level outside (0, 1), or another interval.
     """
-    return _kappa(table, lambda i, j: int(i == j), 1, level)
+    return _kappa(table, lambda i, j: int(i == j), 1, level, interval)
 
 
 def weighted_kappa(
-    table: Table, weights: Literal["linear", "quadratic"] = "linear", *, level: float = 0.95
+    table: Table,
+    weights: Literal["linear", "quadratic"] = "linear",
+    *,
+    level: float = 0.95,
+    interval: Form = "score",
 ) -> Kappa | Undefined:
     """Cohen's kappa for labels in their order: a disagreement counts by its distance, or by the square of it.
 
     The weight of agreement between the labels i and j of k is 1 - |i - j| / (k - 1), or one minus its square.
-    ``observed`` and ``expected`` are weighted shares. Intervals and undefined cases are those of `cohen_kappa`.
+    ``observed`` and ``expected`` are weighted shares. Intervals and undefined cases are those of `cohen_kappa`. With
+    squared distances a few far disagreements carry the error, and below some hundreds of items the low end is too high
+    up to twice as often as it says.
 
     Source: J. Cohen, "Weighted kappa", Psychological Bulletin 70 (1968); Fleiss, Cohen and Everitt (1969).
 
     Raises:
-        ValueError: for other weights, or a level outside (0, 1).
+        ValueError: for other weights, a level outside (0, 1), or another interval.
     """
     if weights not in ("linear", "quadratic"):
         raise ValueError(f"the weights {weights!r} are neither linear nor quadratic")
     power = 1 if weights == "linear" else 2
     whole = (len(table.labels) - 1) ** power
-    return _kappa(table, lambda i, j: whole - abs(i - j) ** power, whole, level)
+    return _kappa(table, lambda i, j: whole - abs(i - j) ** power, whole, level, interval)
 
 
-def gwet_ac1(table: Table, *, level: float = 0.95) -> Kappa | Undefined:
+def gwet_ac1(table: Table, *, level: float = 0.95, interval: Form = "score") -> Kappa | Undefined:
     """Gwet's AC1, (po - pe) / (1 - pe) with pe = sum p (1 - p) / (k - 1) over the k labels' mean shares p.
 
     Unlike kappa it exists where both use one class only, and stays near the share of agreement where one class is
-    rare. The variance is Gwet's, linearised item by item; the interval takes Student's t at n - 1 degrees of freedom,
-    and where the variance is zero it is that of `cohen_kappa`.
+    rare. The variance is Gwet's, linearised item by item; the intervals are those of `cohen_kappa`, with Student's t
+    at n - 1 degrees of freedom.
 
     Source: K. L. Gwet, "Computing inter-rater reliability and its variance in the presence of high agreement", British
     J. Mathematical and Statistical Psychology 61 (2008), and Handbook of Inter-Rater Reliability (2021).
 
     Raises:
-        ValueError: for a level outside (0, 1).
+        ValueError: for a level outside (0, 1), or another interval.
     """
     check_level(level)
     n, k = table.n, len(table.labels)
@@ -171,24 +199,28 @@ def gwet_ac1(table: Table, *, level: float = 0.95) -> Kappa | Undefined:
 
     squares = sum(c * (influence(i, j) - value) ** 2 for i, j, c in _cells(table))
     error = math.sqrt(squares / (n * max(n - 1, 1)))
-    by = ("Gwet", _student(n, level))
+    by = Ends("Gwet", student(n, level), interval)
     return agreement_beyond_chance(float(value), float(observed), float(expected), error, n, level, by)
 
 
 def agreement_beyond_chance(
-    value: float, observed: float, expected: float, error: float, n: int, level: float, by: tuple[str, float]
+    value: float, observed: float, expected: float, error: float, n: int, level: float, by: Ends
 ) -> Kappa:
-    """A coefficient with the interval value ± quantile * error, ``by`` the (method, quantile); exact where error is 0.
+    """A coefficient with its interval, score or Wald as ``by`` says, or exact where the error is 0.
 
     The exact interval: with n items alike, the share that is unlike them is at most u = 1 - ((1 - level) / 2)^(1/n),
     and such items agree at worst not at all and at best wholly.
     """
-    (method, quantile), spread = by, 1 - expected
-    if error > 0:
-        low, high = value - quantile * error, value + quantile * error
-    else:
+    method, spread = by.method, 1 - expected
+    if error <= 0 or abs(value) >= 1:
         method, other = WITHOUT_VARIANCE, unlike(n, level)
         low, high = value - other * observed / spread, value + other * (1 - observed) / spread
+    elif by.interval == "Wald":
+        low, high = value - by.quantile * error, value + by.quantile * error
+    else:
+        method, extra = f"{method}, score", (by.quantile * error) ** 2 / (1 - value**2)
+        half = math.sqrt((by.quantile * error) ** 2 + extra**2)
+        low, high = (value - half) / (1 + extra), (value + half) / (1 + extra)
     value, low, high = (clipped(x, -1.0, 1.0) for x in (value, low, high))
     return Kappa(value, low, high, level, method, n, rounded(error), rounded(observed), rounded(expected))
 
@@ -277,13 +309,15 @@ def one_class(table: Table) -> Undefined | None:
     return None
 
 
-def _kappa(table: Table, weight: Callable[[int, int], int], whole: int, level: float) -> Kappa | Undefined:
+def _kappa(
+    table: Table, weight: Callable[[int, int], int], whole: int, level: float, interval: Form
+) -> Kappa | Undefined:
     """Weighted kappa with weights in whole numbers out of ``whole``, in exact arithmetic up to one last root.
 
     With agreement O = sum w c and chance E = sum w r q (totals r and q), kappa is a / b for a = n O - E and
     b = n^2 whole - E, and the variance of Fleiss, Cohen and Everitt over their common denominator is (n X - Y) / n b^4.
     """
-    quantile = normal_quantile(level)
+    by = Ends("Fleiss-Cohen-Everitt", normal_quantile(level), interval)
     if (nothing := one_class(table)) is not None:
         return nothing
     n, gold, judge = table.n, table.gold_totals, table.judge_totals
@@ -297,7 +331,7 @@ def _kappa(table: Table, weight: Callable[[int, int], int], whole: int, level: f
     y = (a * n * n * whole - chance * rest) ** 2
     error = math.sqrt((n * x - y) / (n * b**4))
     observed, expected = agree / (n * whole), chance / (n * n * whole)
-    return agreement_beyond_chance(a / b, observed, expected, error, n, level, ("Fleiss-Cohen-Everitt", quantile))
+    return agreement_beyond_chance(a / b, observed, expected, error, n, level, by)
 
 
 def _cells(table: Table) -> Iterable[tuple[int, int, int]]:
@@ -310,7 +344,8 @@ def unlike(n: int, level: float) -> float:
     return bound if isinstance(bound, float) else 1.0
 
 
-def _student(n: int, level: float) -> float:
+def student(n: int, level: float) -> float:
+    """The quantile of Student's t that bounds a two-sided interval of a mean of ``n``."""
     from scipy.special import stdtrit  # heavy: wanted only where there is such an interval
 
     return float(stdtrit(max(n - 1, 1), (1 + level) / 2))
