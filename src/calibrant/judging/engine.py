@@ -49,7 +49,8 @@ class Tally:
     The first repeat of an item is its verdict: ``labels`` counts these, ``positive`` and ``negative`` are those that
     count as passing or not, ``unparsed``, ``undecided`` and ``failed`` the items without one. ``judgements`` counts all
     repeats but the failed, of which ``served`` came out of the store; ``cost`` is what was paid now, ``served_cost``
-    what was paid when the others were made. ``retries`` counts questions that were put again after a failure.
+    what was paid when the others were made. ``retries`` counts questions that were put again after a failure, and
+    ``total`` is how many judgements it will be, where that is known.
     """
 
     labels: Counter[str] = field(default_factory=Counter)
@@ -100,7 +101,7 @@ class Task(NamedTuple):
 
 
 Deliver: TypeAlias = Callable[[JudgedItem, Judged], Awaitable[None]]
-"""Is given each judgement when it is durable, in the order in which they come."""
+"""Is given each judgement when it is durable, as they come; a failed one too, which is kept nowhere."""
 
 
 async def judge_all(
@@ -138,10 +139,12 @@ async def judge_tasks(
     clock: Clock = Clock(),
     deliver: Deliver | None = None,
     progress: Callable[[Tally], None] = lambda _: None,
+    total: int | None = None,
 ) -> Tally:
-    """`judge_all` for items of which each has its own repeats."""
+    """`judge_all` for items of which each has its own repeats; ``total`` is how many tasks there are, for progress."""
     async with _journal(store) as journal:
         engine = _Engine(judge, store, journal, pace, clock)
+        engine.tally.total = total
         if store is not None:
             store.keep(judge.artifacts())
         await engine.work(iter(tasks), deliver, progress)
@@ -212,7 +215,7 @@ class _Engine:
     async def _worker(self, tasks: Iterator[Task], deliver: Deliver | None, progress: Callable[[Tally], None]) -> None:
         for task in tasks:
             judged = await self._evaluate(task)
-            if deliver is not None and judged.failure is None:
+            if deliver is not None:
                 await deliver(task.item, judged)
             self.tally.take(judged, self._judge.positive)
             self._count_failures(judged)

@@ -9,7 +9,7 @@ from string import ascii_uppercase
 from typing import Any, Final, NamedTuple, TypeAlias, get_args
 
 from calibrant.errors import InputError, Problem, nearest, one_of, quote
-from calibrant.judging.engine import Task, judge_tasks
+from calibrant.judging.engine import Cost, Tally, Task, judge_tasks
 from calibrant.judging.judge import Judge, Judged
 from calibrant.judging.pace import Clock, Pace
 from calibrant.judging.panel import Evaluator, Panel
@@ -300,19 +300,6 @@ def _with(item: JudgedItem, fields: Mapping[str, str], mark: str) -> JudgedItem:
 # --- asking ---------------------------------------------------------------------------------------------------------
 
 
-class ProbeProgress(NamedTuple):
-    """How far probing is: the probe under way (None while the items are asked as they are), and judgements so far.
-
-    ``served`` of them came out of the store. ``total`` counts what is to be asked at most.
-    """
-
-    probe: ProbeName | None
-    done: int
-    total: int
-    served: int
-    last_failure: str | None
-
-
 async def probe(
     judge: Evaluator,
     items: Iterable[JudgedItem],
@@ -323,11 +310,12 @@ async def probe(
     store: JudgementStore | None = None,
     pace: Pace = Pace(),
     clock: Clock = Clock(),
-    progress: Callable[[ProbeProgress], None] = lambda _: None,
+    progress: Callable[[Tally], None] = lambda _: None,
 ) -> ProbeReport:
     """Probe ``judge`` on ``items``: each as it is, again with the seed of a second repeat, and disturbed with it.
 
-    May be cancelled at any point: what was judged is in the store, and is served the next time.
+    ``progress`` is given what all askings came to so far; its ``total`` is how many there are at most. May be cancelled
+    at any point: what was judged is in the store, and is served the next time.
 
     Raises:
         InputError: for no items, one twice or one that lacks a text which the prompt shows, and for an unknown probe.
@@ -340,7 +328,7 @@ async def probe(
     asking = _Asking(store, pace, clock, progress)
     wanted = [one for one in made.values() if isinstance(one, Probe)]
     bases = {(one.plain.digest, one.shown(chosen[0]).content_sha256()) for one in wanted}
-    asking.total = len(chosen) * (2 * len(bases) + len(wanted))
+    asking.tally.total = len(chosen) * (2 * len(bases) + len(wanted))
     results = [
         ProbeResult(probe=name, ratings=await _ratings(one, chosen, asking))
         if isinstance(one, Probe)
@@ -372,8 +360,7 @@ async def _ratings(one: Probe, items: Sequence[JudgedItem], asking: _Asking) -> 
     asked = [(one.variant(item), other) for item, other in zip(items, disturbed, strict=True)]
     for variant in one.variants:
         tasks = [Task(other, 2) for chosen, other in asked if other is not None and chosen.judge is variant.judge]
-        await asking.ask(variant.judge, tasks, one.name)
-    asking.skip(disturbed.count(None))
+        await asking.ask(variant.judge, tasks)
     return tuple(
         ProbeRating(
             item=item.id,
@@ -395,41 +382,54 @@ class _Asking:
     """The askings of one sitting; what two probes both want is asked once."""
 
     def __init__(
-        self,
-        store: JudgementStore | None,
-        pace: Pace,
-        clock: Clock,
-        progress: Callable[[ProbeProgress], None],
+        self, store: JudgementStore | None, pace: Pace, clock: Clock, progress: Callable[[Tally], None]
     ) -> None:
         self._store, self._pace, self._clock, self._progress = store, pace, clock, progress
         self._verdicts: dict[tuple[str, str, int], str | None] = {}
-        self._done = self._served = 0
-        self.total = 0
+        self.tally = Tally()
 
     def verdict(self, judge: Evaluator, item: JudgedItem, repeat: int) -> str | None:
         return self._verdicts.get((judge.digest, item.content_sha256(), repeat))
 
-    def skip(self, count: int) -> None:
-        self._done += count
-
-    async def ask(self, judge: Evaluator, tasks: Sequence[Task], name: ProbeName | None = None) -> None:
+    async def ask(self, judge: Evaluator, tasks: Sequence[Task]) -> None:
         wanted = {(judge.digest, task.item.content_sha256(), task.repeat): task for task in tasks}
         missing = [task for key, task in wanted.items() if key not in self._verdicts]
-        before, served = self._done, self._served
-        tally = await judge_tasks(
+        before = self.tally
+        now = await judge_tasks(
             judge,
             missing,
             store=self._store,
             pace=self._pace,
             clock=self._clock,
             deliver=self._take,
-            progress=lambda now: self._progress(
-                ProbeProgress(name, self._done, self.total, served + now.served, now.last_failure)
-            ),
+            progress=lambda now: self._progress(_sum(before, now)),
         )
-        self._done, self._served = before + len(missing), served + tally.served
+        self.tally = _sum(before, now)
 
     async def _take(self, _: JudgedItem, judged: Judged) -> None:
         made = judged.judgement
         self._verdicts[made.instrument_sha256, made.item_sha256, made.repeat] = made.verdict
-        self._done += 1
+
+
+def _sum(one: Tally, other: Tally) -> Tally:
+    return Tally(
+        labels=one.labels + other.labels,
+        positive=one.positive + other.positive,
+        negative=one.negative + other.negative,
+        unparsed=one.unparsed + other.unparsed,
+        undecided=one.undecided + other.undecided,
+        failed=one.failed + other.failed,
+        judgements=one.judgements + other.judgements,
+        served=one.served + other.served,
+        retries=one.retries + other.retries,
+        cost=_cost(one.cost, other.cost),
+        served_cost=_cost(one.served_cost, other.served_cost),
+        total=one.total,
+        last_failure=other.last_failure or one.last_failure,
+    )
+
+
+def _cost(one: Cost, other: Cost) -> Cost:
+    return Cost(
+        one.input + other.input, one.output + other.output, one.cached + other.cached, one.unknown + other.unknown
+    )

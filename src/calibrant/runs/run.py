@@ -188,10 +188,11 @@ class Run:
     resolve = waiting(resolve_async)
 
     def label(self, labels: Iterable[Label]) -> Scorecard:
-        """Append labels that a judge or a person gave, and score. A later label on one response replaces an earlier.
+        """Append labels that people gave, and score. A later label on one response replaces an earlier.
 
         Raises:
-            InputError: for a label on what was not answered, or that its label set does not have; nothing is appended.
+            InputError: for a label on what was not answered, that its label set does not have, or by a judge (whose
+                labels come with their judgements: `calibrant.runs.judged.judge_run`); nothing is appended.
             RunLocked: where another process works on this run.
         """
         with Ledger.open(self.folder / RUN_DB, write=True) as ledger:
@@ -205,6 +206,9 @@ class Run:
                     found = f"a label on {quote(label.challenge)} in epoch {label.epoch}"
                     raise InputError(Problem(found, "a challenge of this run that was answered in that epoch"))
                 refuse_label(source.profile, source.challenge(task.number), label)
+                if label.grader == "judge":
+                    found = f"a label by a judge on {quote(label.challenge)}"
+                    raise InputError(Problem(found, "a label by a person", "Let the judge judge the run."))
                 drafts.append(Draft("label", task.key, label.to_bytes()))
             ledger.append(drafts)
             return self._write_scorecard(ledger, source)

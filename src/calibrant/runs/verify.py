@@ -9,9 +9,10 @@ The steps, in this order; the code below follows them:
 5. *expectations*: each sealed expectation is what the parser reads in the response;
 6. *order*: each commitment was durable before its resolution was made;
 7. *resolutions*: each answers a sealed commitment, keeps its evidence, and a settled one is never replaced;
-8. *labels*: each is of its test type's label set, on a response that is there;
-9. *scorecard*: the file is, byte for byte, what the ledger gives;
-10. *register*: the project's run register noted this start.
+8. *labels*: each is of its test type's label set, on a response that is there; no judge's replaces a person's;
+9. *judgements*: each is what its instrument reads in its replies to that answer; a judge's labels follow from them;
+10. *scorecard*: the file is, byte for byte, what the ledger gives;
+11. *register*: the project's run register noted this start.
 """
 
 from __future__ import annotations
@@ -31,11 +32,13 @@ from calibrant.grounding.parse import PARSERS, Unparsed
 from calibrant.ledger.entry import Entry
 from calibrant.ledger.store import Ledger
 from calibrant.records.grounding import Commitment, Label, Resolution, Sealed, Unanswered
+from calibrant.records.judge import Judgement
 from calibrant.records.scorecard import Scorecard
 from calibrant.records.subject import Response
 from calibrant.records.terms import Capture, Start
 from calibrant.runs.files import read_input
 from calibrant.runs.folder import RUN_DB, SCORECARD
+from calibrant.runs.judgements import item_of, label_of, wrong_with
 from calibrant.runs.plan import Task, task_of
 from calibrant.runs.scoring import Decisions, score
 from calibrant.runs.session import read_expectation, request_for
@@ -50,6 +53,7 @@ STEPS: Final = (
     "order",
     "resolutions",
     "labels",
+    "judgements",
     "scorecard",
     "register",
 )
@@ -133,7 +137,7 @@ def _skip_after(result: Verification, last: str) -> None:
 
 
 class _Verifier:
-    """One verification. Holds some forty bytes a task, whatever the size of the run."""
+    """One verification. Holds some seventy bytes a task, and some hundreds more for one that was judged."""
 
     def __init__(self, ledger: Ledger, result: Verification) -> None:
         self._ledger = ledger
@@ -198,10 +202,14 @@ class _Verifier:
         tasks = len(self._source) * self._source.terms.epochs
         self._decisions = Decisions(self._source)
         self._sealed = bytearray(32 * tasks)
+        self._responses = bytearray(32 * tasks)
         self._sealed_at = array("q", bytes(8 * tasks))
         self._settled = self._source.marks()
         self._answered = self._source.marks()
         self._captures_due = set(self._source.terms.captures)
+        self._by_people = self._source.marks()
+        self._labels_due: dict[tuple[Task, str], str] = {}
+        self._judged: set[tuple[Task, str, int]] = set()
 
     def _check_entry(self, entry: Entry) -> None:
         checks: Mapping[str, tuple[str, Callable[[Entry, Step], None]]] = {
@@ -211,6 +219,7 @@ class _Verifier:
             "unanswered": ("commitments", self._check_unanswered),
             "resolution": ("resolutions", self._check_resolution),
             "label": ("labels", self._check_label),
+            "judgement": ("judgements", self._check_judgement),
         }
         if entry.kind not in checks:
             self._steps["terms"].fail(f"entry {entry.seq} is of the unknown kind {quote(entry.kind)}")
@@ -259,6 +268,7 @@ class _Verifier:
             step.fail(f"entry {entry.seq}: {challenge.id} was asked something else than the terms give")
         place = self._place(task)
         self._sealed[32 * place : 32 * place + 32] = bytes.fromhex(commitment.sealed_sha256)
+        self._responses[32 * place : 32 * place + 32] = bytes.fromhex(commitment.response_sha256)
         self._sealed_at[place] = entry.seq
         response = Response.from_stored(self._ledger.blob(commitment.response_sha256))
         sealed = Sealed.from_stored(self._ledger.blob(commitment.sealed_sha256))
@@ -321,9 +331,53 @@ class _Verifier:
         task = self._task(entry, label.challenge, label.epoch)
         if not self._answered[task]:
             step.fail(f"entry {entry.seq} labels a response that is not there")
+        if label.grader == "judge":
+            if self._by_people[task]:
+                step.fail(f"entry {entry.seq}: a judge's label replaces a person's on {label.challenge}")
+            self._check_judges_label(entry, task, label)
+        self._by_people[task] = label.grader == "person"
         self._decisions.take(entry, {})
 
-    # 9. scorecard
+    # 9. judgements
+
+    def _check_judgement(self, entry: Entry, step: Step) -> None:
+        judgement = Judgement.from_stored(entry.body)
+        task = task_of(entry.key)
+        if task not in self._answered or not self._answered[task]:
+            step.fail(f"entry {entry.seq} judges a response that is not there")
+            return
+        place = (task, judgement.instrument_sha256, judgement.repeat)
+        if place in self._judged:
+            step.fail(f"entry {entry.seq} judges {quote(entry.key)} a second time by one instrument in one repeat")
+        self._judged.add(place)
+        item = item_of(self._source, self._source.challenge(task.number), task.epoch, self._response(task))
+        for wrong in wrong_with(self._ledger, judgement, item):
+            step.fail(f"entry {entry.seq} (judgement {quote(entry.key)}): {wrong}")
+        if judgement.repeat == 1:
+            self._labels_due[task, judgement.instrument_sha256] = self._label_due(task, judgement).digest()
+
+    def _label_due(self, task: Task, judgement: Judgement) -> Label:
+        """The label that a judgement gives, without who and when."""
+        challenge, response = self._source.challenge(task.number), self._response(task)
+        return label_of(judgement, challenge, task.epoch, response, response_sha256=self._response_sha256(task))
+
+    def _check_judges_label(self, entry: Entry, task: Task, label: Label) -> None:
+        step = self._steps["judgements"]
+        due = self._labels_due.get((task, str(label.instrument_sha256)))
+        if due is None:
+            step.fail(f"entry {entry.seq}: the judge's label on {label.challenge} has no judgement before it")
+        elif label.model_copy(update={"rater": None, "at": None}).digest() != due:
+            step.fail(f"entry {entry.seq}: the judge's label on {label.challenge} is not what its judgement says")
+
+    def _response_sha256(self, task: Task) -> str:
+        """The digest of the response that was sealed for a task."""
+        place = self._place(task)
+        return self._responses[32 * place : 32 * place + 32].hex()
+
+    def _response(self, task: Task) -> Response:
+        return Response.from_stored(self._ledger.blob(self._response_sha256(task)))
+
+    # 10. scorecard
 
     def _check_scorecard(self, path: Path) -> None:
         step = self._steps["scorecard"]
@@ -341,7 +395,7 @@ class _Verifier:
         for what in _differences(data, derived):
             step.fail(what)
 
-    # 10. register
+    # 11. register
 
     def _check_register(self, path: Path) -> None:
         step, terms = self._steps["register"], self._source.terms
