@@ -13,6 +13,7 @@ from calibrant.judging.judge import describe
 from calibrant.judging.panel import Evaluator, Panel
 from calibrant.records.authority import CalibrationStandard, DecisionPolicy
 from calibrant.report.view import Commands, Facts, Points, Section, Table, View
+from calibrant.runs.judged import JudgedRun
 
 
 def judge_view(judge: Evaluator, path: str) -> View:
@@ -85,9 +86,13 @@ def _cost(cost: Cost) -> str:
     return f"{cost.input} in ({cost.cached} of them cached), {cost.output} out{unknown}"
 
 
-def tally_json(tally: Tally) -> dict[str, Any]:
-    """What a judge came to as plain JSON values."""
+def judged_json(judged: JudgedRun) -> dict[str, Any]:
+    """What a judge came to on a run as plain JSON values."""
+    tally = judged.tally
     return {
+        "labelled": judged.labelled,
+        "kept": judged.kept,
+        "by_people": judged.by_people,
         "items": tally.items,
         "labels": dict(tally.labels),
         "positive": tally.positive,
@@ -145,3 +150,29 @@ def plan_json(policy: DecisionPolicy, needs: Sequence[Need], flips: int | None) 
         "items_for_flip_rate": flips,
         "total": None if None in wanted.values() else sum(n for n in wanted.values() if n is not None),
     }
+
+
+def judged_view(judge: Evaluator, judged: JudgedRun, run: str) -> View:
+    """The page of what a judge made of a run."""
+    tally = judged.tally
+    given = ", ".join(f"{count} {label}" for label, count in sorted(tally.labels.items())) or "none"
+    sentence = f"The judge {judge.id} gave {sum(tally.labels.values())} verdicts ({given})."
+    absent = tally.items - sum(tally.labels.values())
+    if absent:
+        sentence += f" {absent} answers have none, and are missing."
+    warnings = judge.warnings
+    if judge.capability.kind == "test-double":
+        warnings = (*warnings, f"The judge is a test double ({judge.capability.because}): it never gates.")
+    labels = Facts(
+        "Labels",
+        (
+            ("added", str(judged.labelled)),
+            ("there before", f"{judged.kept} by this judge"),
+            ("left alone", f"{judged.by_people} by people"),
+        ),
+    )
+    steps = (
+        (f"calibrant show {run}", "the scorecard"),
+        (f"calibrant gate {run}", "what the gates of the project say"),
+    )
+    return View(sentence, warnings, (tally_section(tally), labels, Commands("Next", steps)))

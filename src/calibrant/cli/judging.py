@@ -1,0 +1,345 @@
+"""What the commands of judges do: load what they name, let judges judge, write studies, print what came of it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from typing import Final, cast
+
+from calibrant.authority.agreement import agreement_of_study, needs_of
+from calibrant.authority.calibration import calibration
+from calibrant.authority.study import JudgeAgreementStudy
+from calibrant.cli.places import open_named, reference_to, runs_folder
+from calibrant.cli.printing import print_json, print_view
+from calibrant.cli.trouble import Stopped, say
+from calibrant.errors import InputError, MachineError, Problem, Where, nearest, one_of, quote
+from calibrant.interop import evalglass
+from calibrant.interop.ratings import read_ratings
+from calibrant.judging.engine import Tally
+from calibrant.judging.pace import Pace
+from calibrant.judging.panel import Evaluator
+from calibrant.judging.probes import PROBES
+from calibrant.judging.store import FILE as JUDGEMENTS
+from calibrant.judging.store import JudgementStore
+from calibrant.records.authority import CalibrationStandard, DecisionPolicy, ProbeName
+from calibrant.records.documents import read_document
+from calibrant.report.escape import visible
+from calibrant.report.judge import judge_json, judge_view, judged_json, judged_view, plan_json, plan_view
+from calibrant.report.probe import probe_json, probe_view
+from calibrant.report.study import agreement_json, ratings_view, study_json, study_view
+from calibrant.runs.artifacts import Artifacts
+from calibrant.runs.files import read_input
+from calibrant.runs.gatefiles import read_record
+from calibrant.runs.gold import load_gold, load_items
+from calibrant.runs.judged import items_of, judge_items
+from calibrant.runs.judged import judge_run as judge_answers
+from calibrant.runs.judges import load_judge
+from calibrant.runs.probing import probe_judge as run_probes
+from calibrant.runs.probing import write_report
+from calibrant.runs.project import project_root
+from calibrant.runs.studies import study_from, write_study
+from calibrant.stats.planning import expected_table, items_for_rate
+from calibrant.values import Undefined
+
+_SHOW_EVERY: Final = 5.0
+_PASS, _FAIL = "pass", "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How judging is gone about; none of it is part of an instrument."""
+
+    timeout: float
+    retries: int
+    quiet: bool
+    as_json: bool
+
+    @property
+    def pace(self) -> Pace:
+        """The pace that the library takes."""
+        return Pace(timeout=self.timeout, retries=self.retries)
+
+
+def show_judge(path: Path, *, as_json: bool) -> int:
+    """Show what a judge is."""
+    judge = load_judge(path)
+    if as_json:
+        print_json(judge_json(judge))
+    else:
+        print_view(judge_view(judge, str(path)))
+    return 0
+
+
+def judge_run(
+    reference: str,
+    runs: Path | None,
+    path: Path,
+    effort: Effort,
+    *,
+    repeats: int,
+    test_type: str | None,
+    replace: bool,
+) -> int:
+    """Let a judge grade the answers of a run; 5 where some of them got no reply."""
+    run, judge = open_named(reference, runs), load_judge(path)
+    with _store(runs) as store, _progress(effort) as progress, _stoppable():
+        _warn(judge, effort)
+        judged = judge_answers(
+            run,
+            judge,
+            repeats=repeats,
+            test_type=test_type,
+            replace=replace,
+            store=store,
+            pace=effort.pace,
+            progress=progress,
+        )
+    _keep(run.folder, judge)
+    name = shlex.quote(reference_to(run))
+    if effort.as_json:
+        print_json({"run": run.id, "judge": judge.id, "digest": judge.digest, **judged_json(judged)})
+    else:
+        print_view(judged_view(judge, judged, name))
+    return _after(judged.tally)
+
+
+def print_items(reference: str, runs: Path | None, test_type: str | None) -> int:
+    """Print the answers of a run as items, one JSON document a line."""
+    for item in items_of(open_named(reference, runs), test_type=test_type):
+        print_json(item.to_dict())
+    return 0
+
+
+def make_study(
+    path: Path,
+    gold_paths: Sequence[Path],
+    effort: Effort,
+    *,
+    repeats: int,
+    standard: Path | None,
+    out: Path | None,
+    runs: Path | None,
+) -> int:
+    """Let a judge grade gold, write the study, and show it."""
+    judge = load_judge(path)
+    gold = load_gold(gold_paths, labels=judge.labels)
+    policy = read_record(standard, DecisionPolicy) if standard is not None else None
+    items = [gold.items[name] for name in gold.consensus]
+    with _store(runs) as store, _progress(effort) as progress, _stoppable():
+        _warn(judge, effort)
+        judged = judge_items(items, judge, repeats=repeats, store=store, pace=effort.pace, progress=progress)
+    if judged.tally.failed:
+        _after(judged.tally)
+        raise MachineError("No study was written: every gold item has to be judged. What was judged is kept.")
+    made = study_from(judge, gold, chain.from_iterable(judged.judgements), made_at=datetime.now(UTC))
+    target = out if out is not None else Path("studies") / f"{judge.id}.json"
+    if target.suffix != ".json":
+        raise InputError(Problem(quote(str(target)), "a name that ends in .json", where=Where(field="--out")))
+    written = write_study(made, target.parent, target.stem)
+    _keep(written, judge)
+    agreement = agreement_of_study(made, standard=policy.standard if policy is not None else None)
+    worth = calibration(made, judge.instrument, policy.standard, datetime.now(UTC)) if policy is not None else None
+    if effort.as_json:
+        print_json({"file": str(written), **study_json(made, agreement, calibration=worth)})
+    else:
+        print_view(study_view(made, agreement, gold=gold, calibration=worth))
+        say(f"written to {written}; read it, then write `approver` and `rationale` into it")
+    return 0
+
+
+def show_study(path: Path, standard: Path | None, judge_path: Path | None, form: str) -> int:
+    """Show a study of a file, ours or EvalGlass's, and what it is worth for a judge."""
+    study, lacks = _read_study(path)
+    policy = read_record(standard, DecisionPolicy) if standard is not None else None
+    wanted = policy.standard if policy is not None else None
+    agreement = agreement_of_study(study, standard=wanted)
+    worth = None
+    if judge_path is not None:
+        worth = calibration(study, load_judge(judge_path).instrument, wanted, datetime.now(UTC))
+    if form == "json":
+        print_json({"file": str(path), "lacks": list(lacks), **study_json(study, agreement, calibration=worth)})
+        return 0
+    view = study_view(study, agreement, calibration=worth)
+    print_view(replace(view, warnings=(*view.warnings, *lacks)), form)
+    return 0
+
+
+def _read_study(path: Path) -> tuple[JudgeAgreementStudy, tuple[str, ...]]:
+    """The study in a file; one without a schema is read as EvalGlass's, with what it lacks here."""
+    document = read_document(read_input(path), str(path))
+    if "schema" in document.fields("a study"):
+        return document.record(JudgeAgreementStudy), ()
+    read = evalglass.read_study(path)
+    return read.record, read.lacks
+
+
+def probe_judge(
+    path: Path,
+    items_path: Path,
+    effort: Effort,
+    *,
+    probes: Sequence[str],
+    allow: float,
+    out: Path | None,
+    runs: Path | None,
+) -> int:
+    """Probe a judge for biases, write the report, and show it."""
+    unknown = next((name for name in probes if name not in PROBES), None)
+    if unknown is not None:
+        where = Where(field="--probe")
+        raise InputError(Problem(quote(unknown), one_of(PROBES), nearest(unknown, PROBES), where))
+    judge, items = load_judge(path), load_items(items_path)
+    names = cast(Sequence[ProbeName], probes or PROBES)
+    with _store(runs) as store, _progress(effort) as progress, _stoppable():
+        _warn(judge, effort)
+        report = run_probes(judge, items, names, store=store, pace=effort.pace, progress=progress)
+    target = out if out is not None else Path("probes") / f"{judge.id}.json"
+    written = write_report(report, target.parent, target.stem)
+    if effort.as_json:
+        print_json({"file": str(written), **probe_json(report, allow)})
+    else:
+        print_view(probe_view(report, allow, judge=judge.id))
+        say(f"written to {written}")
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What is expected of a judge that was not studied yet."""
+
+    sensitivity: float
+    specificity: float
+    prevalence: float
+
+
+def plan_study(path: Path, expected: Expected, *, as_json: bool) -> int:
+    """Show how many gold items the standard of a policy takes."""
+    policy = read_record(path, DecisionPolicy)
+    standard = policy.standard
+    if standard is None:
+        found = f"the policy {quote(policy.id)} without a standard"
+        raise InputError(Problem(found, "a policy with `standard`", "Add what a judge has to show.", Where(str(path))))
+    if not 0 < expected.prevalence < 1:
+        found, where = f"a prevalence of {expected.prevalence:g}", Where(field="--prevalence")
+        raise InputError(Problem(found, "gold of both classes: more than 0 and less than 1", where=where))
+    table = expected_table(
+        expected.prevalence, sensitivity=expected.sensitivity, specificity=expected.specificity, labels=(_PASS, _FAIL)
+    )
+    needs, flips = needs_of(table, _PASS, standard), _items_for_flips(standard)
+    if as_json:
+        print_json(plan_json(policy, needs, flips))
+    else:
+        print_view(plan_view(policy, needs, flips))
+    return 0
+
+
+def _items_for_flips(standard: CalibrationStandard) -> int | None:
+    """How many items let the bound of the flip rate be met where no verdict flips."""
+    if standard.max_flip_rate is None:
+        return None
+    plan = items_for_rate(0.0, standard.max_flip_rate, side="high", level=standard.level, method="Wilson")
+    return None if isinstance(plan, Undefined) else plan.n
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What the columns of a file of ratings are."""
+
+    item: tuple[str, ...]
+    gold: str
+    judges: tuple[str, ...]
+    slices: str | None
+
+
+def show_agreement(path: Path, columns: Columns, labels: Sequence[str], unread: str, form: str) -> int:
+    """Show the agreement of each judge of a file with its gold."""
+    table = read_ratings(
+        path,
+        item=columns.item,
+        judges=columns.judges,
+        gold=columns.gold,
+        slice=columns.slices,
+        labels=labels,
+        unread=unread,
+    )
+    documents = {}
+    for number, judge in enumerate(table.judges):
+        agreement = table.agreement(judge)
+        if form == "json":
+            documents[judge] = {"notes": list(table.notes(judge)), **agreement_json(agreement)}
+            continue
+        if number:
+            sys.stdout.write("\n")
+        print_view(ratings_view(judge, agreement, notes=table.notes(judge), unread=table.rule), form)
+    if form == "json":
+        print_json({"labels": list(table.labels), "unread": unread, "judges": documents})
+    return 0
+
+
+@contextmanager
+def _store(runs: Path | None) -> Iterator[JudgementStore]:
+    """The judgements of the project, which are served rather than asked again."""
+    folder = runs_folder(runs)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as failed:
+        raise MachineError(f"{folder}: the folder could not be made ({failed.strerror}).") from failed
+    with JudgementStore.open(folder / JUDGEMENTS) as store:
+        yield store
+
+
+def _keep(near: Path, judge: Evaluator) -> None:
+    """Keep the judge's texts among the artifacts of the project, so that it can be shown later what moved."""
+    root = project_root(near)
+    if root is not None:
+        Artifacts(root).keep(judge.artifacts().values())
+
+
+def _warn(judge: Evaluator, effort: Effort) -> None:
+    if not effort.quiet:
+        for warning in judge.warnings:
+            say(f"warning: {visible(warning)}")
+
+
+@contextmanager
+def _progress(effort: Effort) -> Iterator[Callable[[Tally], None]]:
+    """Says on the standard error how far judging is, every few seconds and not at all where it is to be quiet."""
+    shown = time.monotonic()
+
+    def show(tally: Tally) -> None:
+        nonlocal shown
+        if time.monotonic() - shown >= _SHOW_EVERY:
+            shown = time.monotonic()
+            say(f"{tally.judgements} judged, {tally.served} of them served" + _trouble(tally))
+
+    yield (lambda _: None) if effort.quiet else show
+
+
+def _trouble(tally: Tally) -> str:
+    counts = ((tally.unparsed, "unparsed"), (tally.failed, "failed"), (tally.retries, "retries"))
+    told = "".join(f", {count} {what}" for count, what in counts if count)
+    return told + (f", last failure: {visible(tally.last_failure)[:200]}" if tally.last_failure else "")
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Stopped("stopped; every judgement so far is kept: the same command goes on") from None
+
+
+def _after(tally: Tally) -> int:
+    """The exit code: items that got no reply are no success."""
+    if not tally.failed:
+        return 0
+    sys.stdout.flush()
+    say(f"calibrant: {tally.failed} items got no reply{_trouble(tally)}; the same command tries them again")
+    return MachineError.exit_code
