@@ -13,14 +13,27 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 from pydantic.fields import FieldInfo
 
-from calibrant.records import board, grounding, outcome, profile, scorecard, subject, terms, types
+from calibrant.records import (
+    authority,
+    board,
+    gold,
+    grounding,
+    judge,
+    outcome,
+    probe,
+    profile,
+    scorecard,
+    subject,
+    terms,
+    types,
+)
 from calibrant.records.base import Record
 from tests.strategies import instants
 
 Fields = dict[str, Any]
 Mend = Callable[[st.DrawFn, Fields], Fields]
 
-MODULES = (board, grounding, outcome, profile, scorecard, subject, terms)
+MODULES = (authority, board, gold, grounding, judge, outcome, probe, profile, scorecard, subject, terms)
 
 
 def kinds() -> list[type[Record]]:
@@ -57,6 +70,8 @@ _BY_VALIDATOR: dict[Any, st.SearchStrategy[Any]] = {
     types._digest: digests,
     types._instant: instants,
     types._quantity: quantities,
+    gold._field: st.text("ab_1", max_size=4).map(lambda text: f"f{text}"),
+    authority._slice: st.sampled_from(["board", "seat:é", "test_type:grounding"]),
 }
 
 
@@ -219,7 +234,68 @@ def _header(draw: st.DrawFn, fields: Fields) -> Fields:
     return {**fields, "seats": _distinct(fields["seats"], "id")}
 
 
+def _standard(draw: st.DrawFn, fields: Fields) -> Fields:
+    return {**fields, "min_kappa": 0.5} if None in (fields["min_sensitivity"], fields["min_specificity"]) else fields
+
+
+def _policy(draw: st.DrawFn, fields: Fields) -> Fields:
+    if fields["correction"] == "holm" or draw(st.booleans()):
+        return {**fields, "statistic": "bound", "estimate": "raw"}
+    return fields
+
+
+def _grant(draw: st.DrawFn, fields: Fields) -> Fields:
+    if fields["expires_at"] is not None and fields["expires_at"] <= fields["approved_at"]:
+        fields = {**fields, "expires_at": None}
+    names = tuple(dict.fromkeys((fields["approver"], *fields["approvers"])))
+    return {**fields, "approvers": names, "approvals": draw(st.integers(1, len(names)))}
+
+
+def _gold(draw: st.DrawFn, fields: Fields) -> Fields:
+    labels = _distinct(fields["labels"], "item") or (draw(records(gold.GoldLabel)),)
+    return {**_one_of("codebook", "codebook_sha256")(draw, fields), "labels": labels}
+
+
+def _item(draw: st.DrawFn, fields: Fields) -> Fields:
+    return {**fields, "fields": fields["fields"] or {"response": "x"}}
+
+
+def _panel(draw: st.DrawFn, fields: Fields) -> Fields:
+    members = tuple(dict.fromkeys(fields["members"]))
+    return {**fields, "members": members if len(members) > 1 else ("a" * 64, "b" * 64)}
+
+
+def _capability(draw: st.DrawFn, fields: Fields) -> Fields:
+    if fields["kind"] == "judge" and fields["instrument_sha256"] is None:
+        return {**fields, "instrument_sha256": "c" * 64}
+    return {**fields, "instrument_sha256": None} if fields["kind"] in ("mechanical", "human") else fields
+
+
+def _judgement(draw: st.DrawFn, fields: Fields) -> Fields:
+    verdict = None if fields["absent"] is not None else fields["verdict"] or "pass"
+    return {**fields, "verdict": verdict, "reason": fields["reason"] or "because"}
+
+
+def _probe_result(draw: st.DrawFn, fields: Fields) -> Fields:
+    ratings = () if fields["skipped"] is not None else _distinct(fields["ratings"], "item_sha256")
+    return {**fields, "ratings": ratings, "skipped": None if ratings else fields["skipped"] or "x"}
+
+
+def _probe_report(draw: st.DrawFn, fields: Fields) -> Fields:
+    return {**fields, "results": _distinct(fields["results"], "probe")}
+
+
 _MENDS: dict[type, Mend] = {
+    authority.CalibrationStandard: _standard,
+    authority.DecisionPolicy: _policy,
+    authority.AuthorityGrant: _grant,
+    gold.JudgedItem: _item,
+    gold.Gold: _gold,
+    judge.PanelInstrument: _panel,
+    judge.EvaluatorCapability: _capability,
+    judge.Judgement: _judgement,
+    probe.ProbeResult: _probe_result,
+    probe.ProbeReport: _probe_report,
     board.Evidence: _one_of("text", "capture"),
     board.Challenge: _challenge,
     board.BoardHeader: _header,

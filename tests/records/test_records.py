@@ -60,7 +60,6 @@ def test_the_bytes_of_the_identity_read_back_as_a_record_of_the_same_identity(ki
 def test_a_change_of_any_field_moves_the_digest_unless_the_field_is_presentation(kind: type[Record]) -> None:
     changed: set[str] = set()
 
-    @settings(few, max_examples=25, derandomize=True, database=None)
     @given(
         records(kind),
         records(kind),
@@ -79,8 +78,11 @@ def test_a_change_of_any_field_moves_the_digest_unless_the_field_is_presentation
                 same = name in kind.presentation or _identity(record, name) == _identity(other, name)
                 assert (record.digest() == other.digest()) == same
 
-    check()
     fixed = {name for name in kind.model_fields if name == "kind" and len(_literals(kind, name)) == 1}
+    for examples in (25, 250):  # what excludes another field is seldom drawn twice: then it takes more examples
+        settings(few, max_examples=examples, derandomize=True, database=None)(check)()
+        if changed == set(kind.model_fields) - fixed:
+            break
     assert changed == set(kind.model_fields) - fixed
 
 
