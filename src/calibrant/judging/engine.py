@@ -193,7 +193,7 @@ class _Engine:
 
         async def ask(request: Request) -> Reply:
             async with slots:
-                reply, _ = await ask_patiently(member.asker.ask, request, self._pace, self._clock, self._retried)
+                reply, _ = await ask_patiently(member.asker.ask, request, self._pace, self._clock.sleep, self._retried)
             return reply
 
         return ask

@@ -13,6 +13,7 @@ from calibrant.records.subject import Failure, Request, Response
 
 Reply: TypeAlias = Response | Failure
 Ask: TypeAlias = Callable[[Request], Awaitable[Reply]]
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Clock:
     """The clock, as an argument."""
 
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
-    sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep)
+    sleep: Sleep = field(default=asyncio.sleep)
 
 
 async def ask_once(ask: Ask, request: Request, seconds: float) -> Reply:
@@ -49,7 +50,7 @@ async def ask_once(ask: Ask, request: Request, seconds: float) -> Reply:
 
 
 async def ask_patiently(
-    ask: Ask, request: Request, pace: Pace, clock: Clock, retried: Callable[[Failure], None] = lambda _: None
+    ask: Ask, request: Request, pace: Pace, sleep: Sleep, retried: Callable[[Failure], None] = lambda _: None
 ) -> tuple[Reply, int]:
     """What came of a question, asked again while a failure may pass, and after how many attempts.
 
@@ -63,4 +64,4 @@ async def ask_patiently(
             return reply, attempt
         retried(reply)
         wait = reply.retry_after if reply.retry_after is not None else pace.backoff * 2 ** (attempt - 1)
-        await clock.sleep(min(wait, pace.longest_backoff))
+        await sleep(min(wait, pace.longest_backoff))

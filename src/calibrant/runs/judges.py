@@ -17,44 +17,18 @@ from calibrant.judging.prompt import normal_text, resolve
 from calibrant.judging.prompts import DEFAULT_PROMPTS
 from calibrant.records.documents import Document, read_document
 from calibrant.records.judgefile import JudgeFile, PanelFile
-from calibrant.records.subject import Failure, Request, Response, SubjectIdentity
+from calibrant.records.subject import SubjectIdentity
+from calibrant.runs.asking import SubjectAsker
 from calibrant.runs.files import Beside, read_input
 from calibrant.runs.gating import Judged
 from calibrant.runs.project import project_root
 from calibrant.subjects.base import Options, Subject, warnings_of
-from calibrant.subjects.hiding import hide_secrets
 from calibrant.subjects.registry import open_subject
 
 LARGEST: Final = 1024 * 1024
 """The most bytes of a judge file, a prompt or a rubric."""
 
 _IN_THEIR_OWN_FIELDS: Final = ("schema", "provider", "model", "temperature")
-
-
-class SubjectAsker:
-    """A subject as what a judge asks. What fails says nothing secret."""
-
-    def __init__(self, subject: Subject) -> None:
-        self.subject: Final = subject
-
-    @property
-    def concurrency(self) -> int:
-        """How many questions the subject takes at once."""
-        return self.subject.concurrency
-
-    async def ask(self, request: Request) -> Response | Failure:
-        """The subject's reply."""
-        try:
-            reply = await self.subject.ask(request)
-        except Exception as broken:  # noqa: BLE001 - a subject of somebody else's that breaks the seam's promise
-            reply = Failure(kind="crashed", message=f"{type(broken).__name__}: {quote(str(broken))}")
-        if isinstance(reply, Failure):
-            return reply.model_copy(update={"message": hide_secrets(reply.message)})
-        return reply
-
-    async def close(self) -> None:
-        """Let go of what the subject holds."""
-        await self.subject.close()
 
 
 def load_judge(

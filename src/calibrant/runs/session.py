@@ -19,6 +19,8 @@ from calibrant.errors import MachineError, quote
 from calibrant.grounding.elicitation import build_request, shown_text
 from calibrant.grounding.match import read_fact
 from calibrant.grounding.parse import Unparsed, parse
+from calibrant.judging.pace import Pace as Patience
+from calibrant.judging.pace import ask_patiently
 from calibrant.ledger.entry import Draft
 from calibrant.ledger.journal import Journal
 from calibrant.ledger.store import Ledger
@@ -27,11 +29,11 @@ from calibrant.records.grounding import Commitment, Expectation, Resolution, Sea
 from calibrant.records.outcome import Outcome
 from calibrant.records.subject import Failure, Request, Response
 from calibrant.records.terms import Capture
+from calibrant.runs.asking import SubjectAsker
 from calibrant.runs.plan import Marks, Task, ask_order, task_of
 from calibrant.runs.scoring import Decisions, with_blobs
 from calibrant.runs.source import RunSource
 from calibrant.subjects.base import Subject
-from calibrant.subjects.hiding import hide_secrets
 from calibrant.units import Unread
 from calibrant.values import format_instant
 from calibrant.world.base import Finding, Question
@@ -39,15 +41,10 @@ from calibrant.world.registry import World
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(Patience):
     """How hard a run tries and how much it does at once. Not part of the terms: it changes no answer."""
 
-    timeout: float = 120.0
-    retries: int = 3
-    backoff: float = 0.5
-    longest_backoff: float = 60.0
     resolvers: int = 8
-    failures_in_a_row: int = 20
 
 
 @dataclass(slots=True)
@@ -111,7 +108,7 @@ class Session:
         source.refuse_unknown_elicitation()
         self._ledger = ledger
         self._source = source
-        self._subject = subject
+        self._asker = SubjectAsker(subject)
         self._world = world
         self._pace = pace
         self._clock = clockwork if clockwork is not None else Clockwork()
@@ -195,7 +192,7 @@ class Session:
 
     async def _work(self, journal: Journal, tasks: Iterator[tuple[Task, Commitment | None]]) -> None:
         """Let enough workers go through the tasks that neither the subject, nor the world, nor the disk is idle."""
-        workers = min(512, 4 * max(1, self._subject.concurrency) + self._pace.resolvers)
+        workers = min(512, 4 * max(1, self._asker.concurrency) + self._pace.resolvers)
         try:
             with _rarer_collections():
                 async with asyncio.TaskGroup() as group:
@@ -256,28 +253,12 @@ class Session:
 
     async def _ask(self, request: Request) -> tuple[Response | Failure, int]:
         """Step 1, with patience: what came of it, and after how many attempts."""
-        attempt = 0
-        while True:
-            attempt += 1
-            reply = await self._ask_once(request)
-            if not isinstance(reply, Failure) or not reply.retry or attempt > self._pace.retries:
-                return reply, attempt
-            self.progress.retries += 1
-            self.progress.last_failure = f"{reply.kind}: {reply.message}"
-            wait = reply.retry_after if reply.retry_after is not None else self._pace.backoff * 2 ** (attempt - 1)
-            await self._clock.sleep(min(wait, self._pace.longest_backoff))
 
-    async def _ask_once(self, request: Request) -> Response | Failure:
-        try:
-            async with asyncio.timeout(self._pace.timeout):
-                reply = await self._subject.ask(request)
-        except TimeoutError:
-            return Failure(kind="timeout", message=f"no reply within {self._pace.timeout:g} s", retry=True)
-        except Exception as broken:  # noqa: BLE001 - a subject of somebody else's that breaks the seam's promise
-            reply = Failure(kind="crashed", message=f"{type(broken).__name__}: {quote(str(broken))}")
-        if isinstance(reply, Failure):  # what failed may have said its key; neither ledger nor terminal shall hold it
-            return reply.model_copy(update={"message": hide_secrets(reply.message)})
-        return reply
+        def retried(failure: Failure) -> None:
+            self.progress.retries += 1
+            self.progress.last_failure = f"{failure.kind}: {failure.message}"
+
+        return await ask_patiently(self._asker.ask, request, self._pace, self._clock.sleep, retried)
 
     async def _note_failure(
         self, journal: Journal, task: Task, challenge: Challenge, failure: Failure, attempts: int
