@@ -145,6 +145,10 @@ class RunSource:
         """The sources whose evidence the terms want captured, by their digest."""
         return {digest: self._record(Source, digest) for digest in self.terms.captures}
 
+    def policies(self) -> dict[str, DecisionPolicy]:
+        """The decision policies that the run was started under, by their digest."""
+        return {digest: self._record(DecisionPolicy, digest) for digest in self.terms.policies_sha256}
+
     def forget_captures(self) -> None:
         """Read the captures anew when they are next wanted."""
         self._captured = None

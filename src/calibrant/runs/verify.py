@@ -3,7 +3,8 @@
 The steps, in this order; the code below follows them:
 
 1. *file*: the file is sound, every blob has its digest, entries are contiguous, every recorded root is the root;
-2. *terms*: the terms come first and only once, and what they name is there: board, challenges, profile, elicitation;
+2. *terms*: the terms come first and only once, and what they name is there: board, challenges, profile, elicitation,
+   policies;
 3. *captures*: what the seats were shown was captured before anybody was asked;
 4. *commitments*: each task is sealed once, for the challenge and the request that the terms give;
 5. *expectations*: each sealed expectation is what the parser reads in the response;
@@ -188,6 +189,7 @@ class _Verifier:
             (source.header, source.terms.board_sha256),
             (source.profile, source.terms.profile_sha256),
             (source.elicitation, source.terms.elicitation_sha256),
+            *((policy, digest) for digest, policy in source.policies().items()),
         ):
             step.checked += 1
             if record.digest() != digest:
