@@ -42,7 +42,7 @@ DISTURBS: Final[Mapping[ProbeName, str]] = {
     f"length and by at least {LEAST_PADDING} characters; of two answers, the one that lost",
     "paraphrase": "the rubric in another wording; of several wordings each item gets one",
     "label-name": "the labels have letters for names, with a line in the rubric that says which is which; for about "
-    "half of the items the letters are the other way round",
+    "half of the items the letters are the other way round; two answers are shown in one order",
     "self-preference": f"the response is said to be written by the judge's own model instead of by {UNNAMED}; of two "
     "answers, the one that lost",
     "authority": f"the response is said to be written by a named authority instead of by {UNNAMED}; of two answers, "
@@ -178,7 +178,7 @@ def _order(judge: Evaluator) -> Probe:
     if pairwise is None:
         return _label_order(judge)
     first, second = pairwise.labels
-    one_order = _each(judge, lambda one: _redecoded(one, pairwise=None))
+    one_order = _in_one_order(judge)
 
     def swapped(item: JudgedItem, _: str | None) -> JudgedItem | None:
         one, other = (item.fields[field] for field in pairwise.fields)
@@ -208,13 +208,14 @@ def _paraphrase(judge: Evaluator) -> Probe:
 def _label_name(judge: Evaluator) -> Probe:
     if len(judge.labels) > _MOST_LABELS:
         raise _NotMade(f"there are {len(judge.labels)} labels, too many to give each a letter")
+    plain = judge if _pairwise(judge) is None else _in_one_order(judge)  # both would undo what a name does to a place
     letters = neutral_names(judge.labels)
     variants = []
     for order in (letters, letters[::-1]):
         names = dict(zip(judge.labels, order, strict=True))
-        other = _each(judge, partial(renamed, names=names))
+        other = _each(plain, partial(renamed, names=names))
         variants.append(Variant(other, {name: label for label, name in names.items()}))
-    return Probe(name="label-name", plain=judge, variants=tuple(variants), disturb=_only_named("renamed"))
+    return Probe(name="label-name", plain=plain, variants=tuple(variants), disturb=_only_named("renamed"))
 
 
 def _verbosity(judge: Evaluator, response: str | None) -> Probe:
@@ -275,6 +276,10 @@ def _pairwise(judge: Evaluator) -> Pairwise | None:
     if any(member.decoding.pairwise != first for member in judge.members):
         raise _NotMade("the members of the panel do not compare the same texts; probe them alone")
     return first
+
+
+def _in_one_order(judge: Evaluator) -> Evaluator:
+    return _each(judge, lambda one: _redecoded(one, pairwise=None))
 
 
 def _each(judge: Evaluator, change: Callable[[Judge], Judge]) -> Evaluator:

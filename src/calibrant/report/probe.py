@@ -25,9 +25,9 @@ Allowed = float | Mapping[ProbeName, float]
 
 def probe_view(
     report: ProbeReport,
+    allowed: Allowed = ALLOWED,
     *,
     judge: str | None = None,
-    allowed: Allowed = ALLOWED,
     level: float = 0.95,
     lenient: Leniency | Undefined | None = None,
 ) -> View:
@@ -81,7 +81,7 @@ def _figures(made: list[ProbeResult], findings: Mapping[ProbeName, Finding], all
         rates = (_rate(flips.probed), _rate(flips.placebo), signed(flips.excess), percent(_allowed(allowed, result)))
         rows.append((result.probe, findings[result.probe], *counts, *rates))
     return Table(
-        f"Flips beyond the placebo, at {percent(level)} confidence", columns, tuple(rows), frozenset(range(2, 8))
+        f"Flips beyond the placebo, at {100 * level:g}% confidence", columns, tuple(rows), frozenset(range(2, 8))
     )
 
 
@@ -169,8 +169,8 @@ def _allowed(allowed: Allowed, result: ProbeResult) -> float:
 
 def probe_json(
     report: ProbeReport,
-    *,
     allowed: Allowed = ALLOWED,
+    *,
     level: float = 0.95,
     lenient: Leniency | Undefined | None = None,
 ) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from os import PathLike
 from pathlib import Path
 
 from calibrant.errors import InputError, MachineError, Problem, quote
+from calibrant.judging.engine import Tally
 from calibrant.judging.pace import Clock, Pace
 from calibrant.judging.panel import Evaluator
-from calibrant.judging.probes import AUTHORITY, PROBES, ProbeProgress, probe
+from calibrant.judging.probes import AUTHORITY, PROBES, probe
 from calibrant.judging.store import JudgementStore
 from calibrant.records.authority import ProbeName
 from calibrant.records.documents import read_document
@@ -36,7 +37,7 @@ def probe_judge(
     store: JudgementStore | None = None,
     pace: Pace = Pace(),
     clock: Clock = Clock(),
-    progress: Callable[[ProbeProgress], None] = lambda _: None,
+    progress: Callable[[Tally], None] = lambda _: None,
 ) -> ProbeReport:
     """What the bias probes show on ``judge``, a judge or the file of one, over ``items``.
 
@@ -51,7 +52,7 @@ def probe_judge(
         store: where judgements are kept and found.
         pace: how hard the judge is tried.
         clock: the time of the report, and the waits between attempts.
-        progress: called after every judgement.
+        progress: called after every judgement, with what all of them came to so far.
 
     Raises:
         InputError: for files that cannot be read, and as `judging.probes.probe` does.
