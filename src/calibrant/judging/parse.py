@@ -119,8 +119,8 @@ def _prose(said: object) -> str | None:
 def _parse_json(text: str, words: Vocabulary) -> Read | Unread:
     """``verdict-json.v1``: the reply ends with one JSON object (bare or in a fence) that carries the verdict.
 
-    Before it may stand reasoning, in which no other object has a key ``verdict``. Raw newlines and stray backslashes in
-    strings are read. The object stands on a line of its own: one within a sentence or a list is a quotation.
+    Before it may stand reasoning that gives no verdict of its own, in either form. Raw newlines and stray backslashes
+    in strings are read. The object stands on a line of its own: one within a sentence or a list is a quotation.
     """
     objects, whole = locate_objects(text)
     carrying = [found for found in objects if "verdict" in map(fold, found.fields)]
@@ -128,7 +128,7 @@ def _parse_json(text: str, words: Vocabulary) -> Read | Unread:
         return Unread(_why_no_object(text, bool(objects)))
     last = carrying[-1]
     before, after = whole[: last.start], whole[last.end :]
-    if len(carrying) > 1 or _KEY.search(before) or _KEY.search(after):
+    if len(carrying) > 1 or any(_KEY.search(part) or _marked_elsewhere(part) for part in (before, after)):
         return Unread("more than one verdict")
     if not _OPENS.fullmatch(before.rpartition("\n")[2][:_LONGEST_LINE]) or after.strip() not in ("", "```"):
         return Unread("a verdict that does not stand alone at the end of the reply")
@@ -148,7 +148,7 @@ def _why_no_object(text: str, others: bool) -> str:
         value = canonical.decode(text.strip().strip("`").removeprefix("json").strip())
     except InputError:
         return "no JSON object"
-    names = {str: "text", list: "a list", bool: "true or false", type(None): "null", dict: "an object that says twice"}
+    names = {str: "text", list: "a list", bool: "true or false", type(None): "null"}
     return f"JSON that is {names.get(type(value), 'a number')}, not an object"
 
 
@@ -166,9 +166,12 @@ def _parse_marked(text: str, words: Vocabulary) -> Read | Unread:
     """``verdict-marked.v1``: one line ``VERDICT: label``; lines ``CRITIQUE:`` and ``EVIDENCE:`` with what follows them.
 
     Reasoning may stand before the first of these lines. The verdict is its line alone: text that goes on below it and
-    belongs to no other mark makes it a quotation. A quoted verdict (``> VERDICT: …``) makes the reply unread.
+    belongs to no other mark makes it a quotation. A quoted verdict (``> VERDICT: …``), or one in JSON, makes the reply
+    unread.
     """
     sections: list[tuple[str, list[str]]] = []
+    if _KEY.search(text):
+        return Unread("a verdict in JSON")
     for line in filter(lambda line: not _FENCE.fullmatch(line), text.splitlines()):
         mark = _MARKED.match(line) if len(line) <= _LONGEST_LINE else None
         if mark is not None:
@@ -187,6 +190,13 @@ def _parse_marked(text: str, words: Vocabulary) -> Read | Unread:
     if verdict is None:
         return _no_label(line.strip(), words)
     return Read(verdict, _only(said["critique"]), _only(said["evidence"]))
+
+
+def _marked_elsewhere(text: str) -> bool:
+    """Whether a line in ``text`` says ``VERDICT:`` and something."""
+    return any(
+        _QUOTED.match(line[:_LONGEST_LINE]) and line.rpartition(":")[2].strip(" *_\t") for line in text.splitlines()
+    )
 
 
 _MARKS: Final = ("verdict", "critique", "evidence")
