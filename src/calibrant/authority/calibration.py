@@ -52,14 +52,16 @@ def calibration(
         return Calibration("uncalibrated", ("The policy sets no standard for judges.",))
     if probes is not None and probes.judge_instrument_sha256 != instrument.digest():
         probes = None  # what another instrument showed says nothing about this one
-    short = (*_not_certified(study, standard, at), *_not_met(study, standard), *_not_clear(standard, probes))
+    short = (
+        *_asks_nothing(standard),
+        *_not_certified(study, standard, at),
+        *_not_met(study, standard),
+        *_not_clear(standard, probes),
+    )
     if short:
         return Calibration("uncalibrated", short)
-    oldest = timedelta(days=standard.max_age_days) if standard.max_age_days is not None else None
-    if oldest is not None and study.made_at is not None and at - study.made_at > oldest:
-        made = format_instant(study.made_at)
-        return Calibration("expired", (f"The study was made at {made}, more than {oldest.days} days ago.",))
-    return Calibration("calibrated")
+    old = tuple(_too_old(study, standard, at))
+    return Calibration("expired", old) if old else Calibration("calibrated")
 
 
 def _drifted(study: JudgeAgreementStudy, instrument: Instrument) -> Iterator[str]:
@@ -68,6 +70,13 @@ def _drifted(study: JudgeAgreementStudy, instrument: Instrument) -> Iterator[str
         yield f"The study is of the instrument {was[:12]}…, and the judge is {now[:12]}… now."
     if study.rubric_sha256 != instrument.rubric_sha256:
         yield f"The study is under the rubric {study.rubric_sha256[:12]}…, which is not the judge's now."
+
+
+def _asks_nothing(standard: CalibrationStandard) -> Iterator[str]:
+    """A standard that a judge meets that agrees no better than chance."""
+    kappa, rates = standard.min_kappa, (standard.min_sensitivity, standard.min_specificity)
+    if (kappa is None or kappa < 0) and (None in rates or sum(rate or 0.0 for rate in rates) <= 1):
+        yield "The standard of the policy is met by a judge that agrees no better than chance: it certifies nothing."
 
 
 def _not_certified(study: JudgeAgreementStudy, standard: CalibrationStandard, at: datetime) -> Iterator[str]:
@@ -86,6 +95,14 @@ def _not_certified(study: JudgeAgreementStudy, standard: CalibrationStandard, at
         yield "The gold is no representative set: its items were picked."
     if study.variance_runs < standard.min_repeats:
         yield f"The study repeats each item {study.variance_runs} times; the standard asks {standard.min_repeats}."
+
+
+def _too_old(study: JudgeAgreementStudy, standard: CalibrationStandard, at: datetime) -> Iterator[str]:
+    if standard.max_age_days is None or study.made_at is None:
+        return
+    if at - study.made_at > timedelta(days=standard.max_age_days):
+        made = format_instant(study.made_at)
+        yield f"The study was made at {made}, more than {standard.max_age_days} days ago."
 
 
 def _not_met(study: JudgeAgreementStudy, standard: CalibrationStandard) -> Iterator[str]:

@@ -18,35 +18,56 @@ Authority takes steps 1 to 5, a pass all seven.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
 from calibrant.authority.calibration import Calibration, calibration
-from calibrant.authority.difference import Kept
+from calibrant.authority.difference import Kept, changes
 from calibrant.authority.grants import UNSIGNED, Approvals, GrantReading, Rig, read_grant
 from calibrant.authority.measures import Measure, measure, p_value
 from calibrant.errors import quote
 from calibrant.records.authority import AuthorityGrant, DecisionPolicy
 from calibrant.records.figures import percent
 from calibrant.records.probe import ProbeReport
+from calibrant.records.profile import Grader
 from calibrant.records.scorecard import Estimate
 from calibrant.stats.paired import holm
-from calibrant.values import format_instant
+from calibrant.values import Undefined, format_instant
 
 Authority: TypeAlias = Literal["informational", "gating", "blocked"]
 Ruling: TypeAlias = Literal["pass", "fail", "blocked", "informational"]
 Capability: TypeAlias = Literal["live", "recording", "unverified-recording", "test-double"]
+
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Labelling:
+    """Who labelled what an estimate counts.
+
+    ``graders`` are the kinds of them (`mechanical` is the rule that compares with a resolution), ``judges`` the
+    instruments of the judges, ``passing`` the labels that count as a pass where judges or people label.
+    """
+
+    graders: frozenset[Grader] = frozenset()
+    judges: frozenset[str] = frozenset()
+    passing: frozenset[str] = frozenset()
+
+    @property
+    def others(self) -> Literal["mechanical", "human"]:
+        """What the evaluator is of a gate without a judge."""
+        return "human" if "person" in self.graders else "mechanical"
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """All that a gate is decided from.
 
-    ``subject`` says what answered, ``frame`` what the board is. ``sealed_policies`` are the digests that the run was
-    started under, ``judges`` the instruments that labelled what the estimate counts. ``sound`` tells
-    whether all that the run claims was derived again from its ledger.
+    ``subject`` says what answered, ``frame`` what the board is, ``started`` when the run began. ``sealed`` holds the
+    policies that it was started under, by digest. ``unsound`` is what of the run's claims did not follow from its
+    ledger when it was derived again.
     """
 
     gate: str
@@ -55,13 +76,14 @@ class Evidence:
     subject: Capability
     frame: Literal["discovery", "representative"]
     at: datetime
+    started: datetime
     grant: AuthorityGrant | None = None
     approvals: Approvals = UNSIGNED
     probes: ProbeReport | None = None
-    sealed_policies: frozenset[str] = frozenset()
-    judges: frozenset[str] = frozenset()
+    sealed: Mapping[str, DecisionPolicy] = field(default_factory=dict)
+    labelling: Labelling = Labelling()
     retired: str | None = None
-    sound: bool = True
+    unsound: tuple[str, ...] = ()
     kept: Kept = lambda _: None
 
     @property
@@ -93,14 +115,13 @@ def decide(evidence: Evidence) -> Verdict:
 def decide_all(gates: Sequence[Evidence]) -> list[Verdict]:
     """The verdicts of several gates, those whose policies ask for it corrected as one family.
 
+    Every gate that asks for the correction is of the family, whether it gates or not: otherwise taking the authority of
+    one away would ease what the others have to show.
+
     Source: S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian J. Statistics 6 (1979).
     """
     verdicts = [_alone(evidence) for evidence in gates]
-    family = [
-        index
-        for index, (evidence, found) in enumerate(zip(gates, verdicts, strict=True))
-        if evidence.policy.correction == "holm" and found.verdict in ("pass", "fail")
-    ]
+    family = [index for index, evidence in enumerate(gates) if evidence.policy.correction == "holm"]
     if len(family) < 2:
         return verdicts
     values = [p_value(gates[index].policy, verdicts[index].measure) for index in family]
@@ -120,8 +141,9 @@ def _alone(evidence: Evidence) -> Verdict:
     grant = read_grant(evidence.grant, evidence.rig, evidence.at, approvals=evidence.approvals, kept=evidence.kept)
     judged = _calibration(evidence)
     measured = measure(evidence.policy, evidence.estimate, evidence.rig.study)
+    shown = None if isinstance(measured, Undefined) else measured
     found = Verdict(
-        evidence.gate, "informational", "gating", (), evidence.policy, evidence.estimate, measured, grant, judged
+        evidence.gate, "informational", "gating", (), evidence.policy, evidence.estimate, shown, grant, judged
     )
     wanting = [(level, tuple(reasons)) for level, reasons in _authority_steps(evidence, grant, judged)]
     first = next((level for level, reasons in wanting if reasons), None)
@@ -129,7 +151,9 @@ def _alone(evidence: Evidence) -> Verdict:
         every = tuple(reason for _, reasons in wanting for reason in reasons)
         return replace(found, verdict=first, authority=first, reasons=every)
     dishonest = (*_no_rate(evidence), *_too_thin(evidence))
-    if dishonest or measured is None:
+    if isinstance(measured, Undefined):
+        return replace(found, verdict="blocked", reasons=(f"{measured.reason}.", *dishonest))
+    if dishonest:
         return replace(found, verdict="blocked", reasons=dishonest)
     return replace(found, verdict="pass" if measured.holds else "fail", reasons=(measured.sentence,))
 
@@ -145,6 +169,7 @@ def _authority_steps(
     yield "blocked", _unsealed(evidence)
     yield "informational", _unjudged(evidence, judged)
     yield "blocked", _lapsed(evidence, judged)
+    yield "blocked", _mixed(evidence)
     yield "informational", _unclaimed(evidence)
     yield "blocked", _overdue(evidence)
 
@@ -180,18 +205,23 @@ def _run_out(grant: GrantReading) -> Iterator[str]:
 
 
 def _retired(evidence: Evidence) -> Iterator[str]:
+    """Step 3, where the gate decides nothing any more."""
     if evidence.retired is not None:
         yield f"The gate is retired: {evidence.retired}"
 
 
 def _unsealed(evidence: Evidence) -> Iterator[str]:
-    """Step 3."""
-    if evidence.policy.digest() in evidence.sealed_policies:
+    """Step 3, where the threshold was not fixed before the answers were known."""
+    policy = evidence.policy
+    if policy.digest() in evidence.sealed:
         return
-    if evidence.sealed_policies:
-        yield "The policy is not one that the run was started under: it moved after the start."
-    else:
+    if not evidence.sealed:
         yield "The run was started under no policy: nobody was held to this threshold before the answers were known."
+        return
+    before = next((sealed for sealed in evidence.sealed.values() if sealed.id == policy.id), None)
+    moved = changes(before, policy, evidence.kept) if before is not None else ()
+    what = f" ({'; '.join(moved)})" if moved else ""
+    yield f"The policy {quote(policy.id)} is not one that the run was started under: it moved after the start{what}."
 
 
 def _unjudged(evidence: Evidence, judged: Calibration | None) -> Iterator[str]:
@@ -201,18 +231,42 @@ def _unjudged(evidence: Evidence, judged: Calibration | None) -> Iterator[str]:
         yield from judged.reasons
     if kind == "judge" and judged is None:
         yield "Labels are by a judge, and the gate names none."
-    if evidence.judges and kind != "judge":
+    if evidence.labelling.judges and kind in ("mechanical", "human"):
         yield f"Labels are by a judge, and the gate takes its evaluator for {kind}."
+    if evidence.policy.estimate == "corrected" and judged is None:
+        yield "The policy corrects the rate by the study of a judge, and the gate has no judge."
 
 
 def _lapsed(evidence: Evidence, judged: Calibration | None) -> Iterator[str]:
     """Step 4, where the judge is no longer, or was not, the one that was calibrated."""
     if judged is not None and judged.status in ("drifted", "expired"):
         yield from judged.reasons
-    if evidence.rig.instrument is not None:
-        now = evidence.rig.instrument.digest()
-        for other in sorted(evidence.judges - {now}):
-            yield f"Labels of the run are by the instrument {other[:12]}…, and the judge is {now[:12]}… now."
+    instrument = evidence.rig.instrument
+    if instrument is None:
+        return
+    now, named = instrument.digest(), evidence.rig.capability.instrument_sha256
+    if named is not None and named != now:
+        yield f"The evaluator is taken for the instrument {named[:12]}…, and the judge is {now[:12]}… now."
+    for other in sorted(evidence.labelling.judges - {now}):
+        yield f"Labels of the run are by the instrument {other[:12]}…, and the judge is {now[:12]}… now."
+
+
+def _mixed(evidence: Evidence) -> Iterator[str]:
+    """Step 4, where the figure is not the judge's, so that its calibration says nothing of it."""
+    rig, labelling = evidence.rig, evidence.labelling
+    if rig.capability.kind != "judge" or not labelling.graders:
+        return
+    if "judge" not in labelling.graders:
+        yield "No label behind the figure is by the judge."
+    elif "person" in labelling.graders:
+        yield "Some labels behind the figure are by people: it is not the judge's."
+    if evidence.policy.estimate != "corrected":
+        return
+    if "mechanical" in labelling.graders:
+        yield "Some of what the figure counts is graded by resolution, and a study corrects the judge's labels alone."
+    if rig.study is not None and labelling.passing != {rig.study.positive}:
+        counted = ", ".join(map(quote, sorted(labelling.passing))) or "nothing"
+        yield f"The study is of the label {quote(rig.study.positive)}, and {counted} passes: it corrects nothing here."
 
 
 def _unclaimed(evidence: Evidence) -> Iterator[str]:
@@ -232,16 +286,20 @@ def _overdue(evidence: Evidence) -> Iterator[str]:
 
 def _no_rate(evidence: Evidence) -> Iterator[str]:
     """Step 6, where there is no rate to speak of."""
-    if not evidence.sound:
-        yield "The run is not what it claims: it does not verify."
-    if evidence.frame == "discovery" and evidence.policy.discovery_boards == "refuse":
+    dataset, policy = evidence.rig.dataset, evidence.policy
+    if evidence.unsound:
+        more = len(evidence.unsound) - _MOST_NAMED
+        named = "; ".join(evidence.unsound[:_MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
+        yield f"The run is not what it claims ({named})."
+    if evidence.started > evidence.at:
+        yield f"The run says that it started at {format_instant(evidence.started)}, which is yet to come."
+    if dataset is not None and dataset.problems:
+        yield f"The board is one that its check refuses, for {dataset.problems} reasons."
+    if evidence.frame == "discovery" and policy.discovery_boards == "refuse":
         yield "The board is a discovery set: its items were picked, and no rate may be quoted from it."
-    if evidence.estimate is None:
-        yield f"The run has no {evidence.policy.metric} of {evidence.policy.slice}: nothing was evaluated."
-    elif evidence.estimate.value is None:
-        yield f"Nothing was decided ({evidence.estimate.undefined}): nothing evaluated is not a pass."
-    elif measure(evidence.policy, evidence.estimate, evidence.rig.study) is None:
-        yield "The judged rate cannot be corrected by the study: sensitivity and specificity carry no information."
+    if policy.threshold == (0 if policy.direction == "at-least" else 1):
+        asked = f"{policy.direction.replace('-', ' ')} {percent(policy.threshold)}"
+        yield f"The policy asks {asked}, which no rate can miss: to meet it says nothing."
 
 
 def _too_thin(evidence: Evidence) -> Iterator[str]:
@@ -257,8 +315,12 @@ def _too_thin(evidence: Evidence) -> Iterator[str]:
 
 
 def _corrected(found: Verdict, adjusted: float, size: int) -> Verdict:
+    """A verdict as one of a family. What did not hold by itself does not hold in company."""
+    if found.verdict not in ("pass", "fail"):
+        return found
     alpha = (1 - found.policy.level) / 2
-    holds = adjusted <= alpha
-    said = "within" if holds else "above"
+    within = adjusted <= alpha
+    said = "within" if within else "above"
     reason = f"As one of {size} gates (Holm), p = {adjusted:.2g}, {said} {alpha:.3g}."
-    return replace(found, verdict="pass" if holds else "fail", reasons=(*found.reasons, reason))
+    passes = within and found.verdict == "pass"
+    return replace(found, verdict="pass" if passes else "fail", reasons=(*found.reasons, reason))

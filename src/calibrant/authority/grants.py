@@ -78,11 +78,12 @@ UNSIGNED: Final = Approvals()
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """One digest of a grant that is no longer that of the rig, with what changed, in lines for people."""
+    """One digest of a grant that no longer covers the rig: why, and what changed, in lines for people."""
 
     field: str
     blessed: str
     current: str | None
+    reason: str
     changes: tuple[str, ...] = ()
 
 
@@ -113,7 +114,7 @@ def read_grant(
     moved = tuple(_moved(grant, rig, kept))
     unbound = tuple(_unbound(grant, rig))
     wrong = (
-        *(f"{move.field} is not that of the rig of today." for move in moved),
+        *(move.reason for move in moved),
         *_not_bound(rig.policy, unbound),
         *_not_about_this(grant, rig, at),
         *_not_approved(grant, rig.policy, approvals),
@@ -133,9 +134,10 @@ def _moved(grant: AuthorityGrant, rig: Rig, kept: Kept) -> Iterator[Moved]:
             continue
         current = record.digest() if record is not None else None
         if current is None:
-            yield Moved(field, blessed, None, (f"{field}: the gate has no {BINDS[field]} now",))
+            yield Moved(field, blessed, None, f"{field} is of what the gate has not: it has no {BINDS[field]} now.")
         elif current != blessed:
-            yield Moved(field, blessed, current, difference(blessed, current, kept))
+            reason = f"{field} is not that of today: the {BINDS[field]} moved."
+            yield Moved(field, blessed, current, reason, difference(blessed, current, kept))
         elif field == "study_sha256" and rig.study_is_of_another():
             yield _study_of_another(blessed, rig, kept)
 
@@ -145,8 +147,9 @@ def _study_of_another(blessed: str, rig: Rig, kept: Kept) -> Moved:
     assert rig.study is not None
     assert rig.instrument is not None
     was, now = rig.study.judge_instrument_sha256, rig.instrument.digest()
-    changes = tuple(f"judge_instrument: {line}" for line in difference(was, now, kept))
-    return Moved("study_sha256", blessed, blessed, changes)
+    changes = tuple(f"judge_instrument_sha256: {line}" for line in difference(was, now, kept))
+    reason = "study_sha256 is of a study of another instrument: the judge moved after it was approved."
+    return Moved("study_sha256", blessed, blessed, reason, changes)
 
 
 def _unbound(grant: AuthorityGrant, rig: Rig) -> Iterator[str]:
@@ -176,11 +179,13 @@ def _not_approved(grant: AuthorityGrant, policy: DecisionPolicy, approvals: Appr
         elif wanted > 1:
             yield f"It takes {wanted} approvals, which only signatures show, and the project has no allowed_signers."
         return
-    if len(approvals.signed) >= wanted and (grant.approvers or grant.approver in approvals.signed):
+    signed = approvals.signed & frozenset(grant.approvers or (grant.approver,))
+    if len(signed) >= wanted:
         return
     yield from approvals.refused
-    yield from (f"It is signed by {quote(n)}, who is not one of its approvers." for n in sorted(approvals.strangers))
-    if not approvals.signed and not approvals.refused:
+    strangers = approvals.strangers | (approvals.signed - signed)
+    yield from (f"It is signed by {quote(name)}, who is not one of its approvers." for name in sorted(strangers))
+    if not signed and not strangers and not approvals.refused:
         yield "It is not signed, and the project has allowed_signers: an unsigned grant is nobody's."
-    if wanted > 1:
-        yield f"It takes {wanted} approvals, and {len(approvals.signed)} of its approvers have signed."
+    names = ", ".join(map(quote, grant.approvers or (grant.approver,)))
+    yield f"It takes {wanted} signed {'approval' if wanted == 1 else 'approvals'} of {names}; {len(signed)} count."

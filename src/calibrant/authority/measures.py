@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from calibrant.authority.study import JudgeAgreementStudy
 from calibrant.records.authority import DecisionPolicy
@@ -32,8 +33,17 @@ class Measure:
     units: int
 
 
-def measure(policy: DecisionPolicy, estimate: Estimate | None, study: JudgeAgreementStudy | None) -> Measure | None:
-    """What ``policy`` makes of an estimate; None where there is nothing to compare.
+class _Rate(NamedTuple):
+    value: float
+    low: float
+    high: float
+    method: str
+
+
+def measure(
+    policy: DecisionPolicy, estimate: Estimate | None, study: JudgeAgreementStudy | None = None
+) -> Measure | Undefined:
+    """What ``policy`` makes of an estimate; undefined where there is nothing to compare.
 
     A bound that decides is exact (Clopper–Pearson) where observations are independent; where epochs repeat, it is the
     estimate's own interval over clusters, which has to be at the policy's level.
@@ -41,20 +51,19 @@ def measure(policy: DecisionPolicy, estimate: Estimate | None, study: JudgeAgree
     Raises:
         ValueError: for clustered observations at another level than the policy's.
     """
-    if estimate is None or estimate.value is None or not estimate.n:
-        return None
-    interval = _interval(policy, estimate, study)
-    if interval is None:
-        return None
-    value, low, high, method = interval
-    figure = _figure(policy, estimate, value, low, high)
-    at_least = policy.direction == "at-least"
-    holds = figure >= policy.threshold if at_least else figure <= policy.threshold
-    units = estimate.clusters
-    share = round(estimate.value * units, 6)
-    passes = math.floor(share) if at_least else math.ceil(share)  # part of a unit counts against the gate
-    sentence = _sentence(policy, value, figure, method, holds=holds)
-    return Measure(value, low, high, figure, method, holds, sentence, passes, units)
+    if estimate is None:
+        return Undefined(f"The run has no {policy.metric} of {policy.slice}: nothing was evaluated")
+    if estimate.value is None or not estimate.n:
+        why = f" ({estimate.undefined})" if estimate.undefined else ""
+        return Undefined(f"Nothing was decided{why}: nothing evaluated is not a pass")
+    passes = _whole_units(policy, estimate)
+    rate = _rate(policy, estimate, study, passes)
+    if isinstance(rate, Undefined):
+        return rate
+    figure = _figure(policy, estimate, rate)
+    holds = figure >= policy.threshold if policy.direction == "at-least" else figure <= policy.threshold
+    sentence = _sentence(policy, rate, figure, holds=holds)
+    return Measure(*rate[:3], figure, rate.method, holds, sentence, passes, estimate.clusters)
 
 
 def p_value(policy: DecisionPolicy, measured: Measure | None) -> float:
@@ -65,49 +74,59 @@ def p_value(policy: DecisionPolicy, measured: Measure | None) -> float:
     return 1.0 if isinstance(chance, Undefined) else chance
 
 
-def _interval(
-    policy: DecisionPolicy, estimate: Estimate, study: JudgeAgreementStudy | None
-) -> tuple[float, float, float, str] | None:
-    assert estimate.value is not None
+def _whole_units(policy: DecisionPolicy, estimate: Estimate) -> int:
+    """How many whole units passed; part of a unit counts against the gate."""
+    share = round((estimate.value or 0.0) * estimate.clusters, 6)
+    return math.floor(share) if policy.direction == "at-least" else math.ceil(share)
+
+
+def _rate(
+    policy: DecisionPolicy, estimate: Estimate, study: JudgeAgreementStudy | None, passes: int
+) -> _Rate | Undefined:
     if policy.estimate == "corrected":
-        return _corrected(policy, estimate, study)
+        return _corrected(policy, estimate, study, passes)
+    assert estimate.value is not None
     if estimate.clusters == estimate.n:
         exact = clopper_pearson(round(estimate.value * estimate.n), estimate.n, level=policy.level)
         assert not isinstance(exact, Undefined)  # there is an observation
-        return exact.value, exact.low, exact.high, exact.method
+        return _Rate(exact.value, exact.low, exact.high, exact.method)
     if estimate.level != policy.level or estimate.low is None or estimate.high is None:
         raise ValueError(f"an interval at {estimate.level} for a policy at {policy.level}")
-    return estimate.value, estimate.low, estimate.high, estimate.method
+    return _Rate(estimate.value, estimate.low, estimate.high, estimate.method)
 
 
 def _corrected(
-    policy: DecisionPolicy, estimate: Estimate, study: JudgeAgreementStudy | None
-) -> tuple[float, float, float, str] | None:
+    policy: DecisionPolicy, estimate: Estimate, study: JudgeAgreementStudy | None, passes: int
+) -> _Rate | Undefined:
     """The judged rate as the study corrects it, with an interval that carries the study's uncertainty too."""
-    assert estimate.value is not None
     if study is None:
-        return None
+        return Undefined("The policy corrects the judged rate by a study, and the gate has none")
+    if policy.metric == "pair_pass_rate":
+        return Undefined("A study corrects the rate of single verdicts, and the policy asks it of pairs")
     tp, fp, fn, tn = study.agreement.binary(study.positive)
-    units = estimate.clusters
-    passes = round(estimate.value * units)
-    found = rogan_gladen(passes, units, (tp, tp + fn), (tn, tn + fp), level=policy.level)
-    return None if isinstance(found, Undefined) else (found.value, found.low, found.high, found.method)
+    found = rogan_gladen(
+        passes, estimate.clusters, sensitivity=(tp, tp + fn), specificity=(tn, tn + fp), level=policy.level
+    )
+    if isinstance(found, Undefined):
+        return Undefined(f"The judged rate cannot be corrected by the study ({found.reason})")
+    return _Rate(found.value, found.low, found.high, found.method)
 
 
-def _figure(policy: DecisionPolicy, estimate: Estimate, value: float, low: float, high: float) -> float:
-    if policy.statistic == "point":
-        return value
-    if policy.statistic == "worst-case":
-        passed = (estimate.value or 0.0) * estimate.n
-        total = estimate.n + estimate.missing
-        return passed / total if policy.direction == "at-least" else (passed + estimate.missing) / total
-    return low if policy.direction == "at-least" else high
-
-
-def _sentence(policy: DecisionPolicy, value: float, figure: float, method: str, *, holds: bool) -> str:
+def _figure(policy: DecisionPolicy, estimate: Estimate, rate: _Rate) -> float:
     at_least = policy.direction == "at-least"
+    if policy.statistic == "point":
+        return rate.value
+    if policy.statistic == "worst-case":
+        passed, total = rate.value * estimate.n, estimate.n + estimate.missing
+        return round((passed if at_least else passed + estimate.missing) / total, 12)
+    return rate.low if at_least else rate.high
+
+
+def _sentence(policy: DecisionPolicy, rate: _Rate, figure: float, *, holds: bool) -> str:
+    side = "lower" if policy.direction == "at-least" else "upper"
+    interval = f"{rate.method} at {percent(policy.level).replace('.0%', '%')}"
     what = {
-        "bound": f"{percent(figure)} at the {'lower' if at_least else 'upper'} bound of {percent(value)} ({method})",
+        "bound": f"{percent(figure)} at the {side} bound of {percent(rate.value)} ({interval})",
         "point": f"{percent(figure)}, the point estimate",
         "worst-case": f"{percent(figure)} with all that is missing counted against it",
     }[policy.statistic]

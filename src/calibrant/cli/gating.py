@@ -22,7 +22,7 @@ from calibrant.report.gate import (
     grant_view,
 )
 from calibrant.runs.folder import RUN_DB, run_folders
-from calibrant.runs.gating import EXIT_CODES, Gate, evaluators_of, gates_of, validate
+from calibrant.runs.gating import EXIT_CODES, Gate, gates_of, labelling_of, validate
 from calibrant.runs.gating import check_grant as read_grant_file
 from calibrant.runs.gating import gate_run as decide_run
 from calibrant.runs.judges import read_judged
@@ -45,7 +45,7 @@ def gate_run(reference: str, runs: Path | None, gates: Sequence[str], *, strict:
     else:
         print_view(gating_view(found, reference_to(run)))
     code = EXIT_CODES[overall(found.verdicts)]
-    unearned = any(verdict.verdict == "informational" for verdict in found.verdicts)
+    unearned = any(verdict.verdict == "informational" for verdict in found.verdicts) or bool(found.dropped)
     return UNEARNED if strict and unearned and code == 0 else code
 
 
@@ -66,7 +66,7 @@ def check_grant(path: Path, gate: str | None, reference: str | None, runs: Path 
     project = _project()
     chosen = _chosen(project, gate, path)
     rig = _rig(chosen, reference, runs)
-    found, _ = read_grant_file(project, path, chosen, rig, datetime.now(UTC))
+    found = read_grant_file(project, path, chosen, rig, datetime.now(UTC))
     if as_json:
         print_json({"gate": chosen.spec.id, **grant_json(found)})
     else:
@@ -102,7 +102,7 @@ def _rig(gate: Gate, reference: str | None, runs: Path | None) -> Rig:
     run = open_named(reference if reference is not None else "latest", runs)
     with Ledger.open(run.folder / RUN_DB, write=False) as ledger:
         source = RunSource(ledger)
-        return gate.rig(validate(source), evaluators_of(ledger, source, gate.policy.slice).others)
+        return gate.rig(validate(source), labelling_of(ledger, source, gate.policy).others)
 
 
 def _wanting(gate: Gate, rig: Rig) -> Sequence[str]:

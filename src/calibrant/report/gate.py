@@ -9,6 +9,7 @@ from typing import Any, Final
 from calibrant.authority.claims import limits, meaning
 from calibrant.authority.gate import Ruling, Verdict, overall
 from calibrant.authority.grants import BINDS, GrantReading, Moved, Rig
+from calibrant.errors import quote
 from calibrant.records.authority import ClaimSpec
 from calibrant.records.base import Record
 from calibrant.records.figures import percent, rate
@@ -29,8 +30,14 @@ def gating_view(found: Gating, reference: str) -> View:
     sections: list[Section] = [_table(found.verdicts)]
     for verdict in found.verdicts:
         sections += _of_gate(verdict, found.claims.get(verdict.gate))
-    warnings = tuple(dict.fromkeys(warning for told in found.warnings.values() for warning in told))
-    return View(sentence, warnings, (*sections, _next(found.verdicts, reference)))
+    warnings = dict.fromkeys((*found.told, *_dropped(found), *(w for told in found.warnings.values() for w in told)))
+    return View(sentence, tuple(warnings), (*sections, _next(found.verdicts, reference)))
+
+
+def _dropped(found: Gating) -> Iterator[str]:
+    """What is said where a gate that was there when the run started is there no more."""
+    for name in found.dropped:
+        yield f"The run was started under the policy {quote(name)} too, which no gate has now: its verdict is not here."
 
 
 def _sentence(verdicts: Sequence[Verdict], reference: str) -> str:
@@ -83,7 +90,7 @@ def _claimed(claim: ClaimSpec | None) -> Iterator[tuple[str, str]]:
 
 def lines_moved(move: Moved) -> Iterator[str]:
     """What moved, each line beginning with the field of the grant."""
-    yield from (line if line.startswith(move.field) else f"{move.field}: {line}" for line in move.changes)
+    yield from (f"{move.field}: {line}" for line in move.changes)
 
 
 def _next(verdicts: Sequence[Verdict], reference: str) -> Section:
@@ -104,6 +111,8 @@ def gating_json(found: Gating) -> dict[str, Any]:
     return {
         "run": found.run,
         "verdict": overall(found.verdicts),
+        "warnings": list(found.told),
+        "dropped": list(found.dropped),
         "gates": [
             {**_verdict_json(verdict), "claim": _record_json(found.claims.get(verdict.gate)), "warnings": told}
             for verdict in found.verdicts

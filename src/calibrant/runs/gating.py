@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,27 +10,29 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from calibrant import canonical
 from calibrant.authority.claims import outside
-from calibrant.authority.gate import Evidence, Verdict, decide_all
+from calibrant.authority.gate import Evidence, Labelling, Verdict, decide_all
 from calibrant.authority.grants import UNSIGNED, GrantReading, Rig, read_grant
 from calibrant.authority.study import JudgeAgreementStudy
-from calibrant.errors import InputError, Problem, Where, nearest, one_of, quote
+from calibrant.errors import InputError, MachineError, Problem, Where, nearest, one_of, quote
 from calibrant.grounding.check import check_board
 from calibrant.ledger.store import Ledger
-from calibrant.records.authority import AuthorityGrant, ClaimSpec, DatasetValidation, DecisionPolicy
+from calibrant.records.authority import ClaimSpec, DatasetValidation, DecisionPolicy
 from calibrant.records.base import Record
+from calibrant.records.board import Challenge
 from calibrant.records.grounding import Label
 from calibrant.records.judge import EvaluatorCapability, Instrument
 from calibrant.records.probe import ProbeReport
+from calibrant.records.profile import Grader, TestType
 from calibrant.records.scorecard import Estimate, Scorecard, Slice
 from calibrant.runs.artifacts import Artifacts
 from calibrant.runs.folder import RUN_DB
-from calibrant.runs.gatefiles import approvals_under, read_if_there, read_policy, read_record
+from calibrant.runs.gatefiles import approvals_under, read_grant_file, read_if_there, read_policy
 from calibrant.runs.plan import task_of
 from calibrant.runs.project import PROJECT_FILE, GateSpec, ProjectFolder
 from calibrant.runs.run import Run
-from calibrant.runs.scoring import score
+from calibrant.runs.scoring import Decisions, decide, score
 from calibrant.runs.source import RunSource
-from calibrant.runs.verify import verify
+from calibrant.runs.verify import Verification, verify
 
 Clock: TypeAlias = Callable[[], datetime]
 
@@ -84,19 +86,18 @@ EvaluatorKind: TypeAlias = Literal["mechanical", "human"]
 
 
 class Gating(NamedTuple):
-    """What the gates of a project say about a run, with the claim of each and where the run falls outside of it."""
+    """What the gates of a project say about a run, with the claim of each and where the run falls outside of it.
+
+    ``dropped`` are the policies that the run was started under and no gate has now; ``told`` what else there is to know
+    about the run before its verdicts are read.
+    """
 
     run: str
     verdicts: list[Verdict]
     claims: dict[str, ClaimSpec]
     warnings: dict[str, tuple[str, ...]]
-
-
-class Evaluators(NamedTuple):
-    """Who labelled what an estimate counts: the instruments of judges, and whether people or rules did the rest."""
-
-    judges: frozenset[str]
-    others: EvaluatorKind
+    dropped: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
 
 
 def gates_of(project: ProjectFolder, read_judge: JudgeReader, names: Sequence[str] = ()) -> list[Gate]:
@@ -139,32 +140,61 @@ def gate_run(
 ) -> Gating:
     """The verdict of each gate of the project on a run, which is verified first: what does not follow gates nothing.
 
-    What a grant that matches was given to is kept among the project's artifacts, so that it can be compared later.
+    Where a gate is tested as one of a family, the whole family is, whichever ``gates`` are asked for. What a grant that
+    matches was given to is kept among the project's artifacts, so that it can be compared later.
 
     Raises:
         InputError: for gates that cannot be read.
-        MachineError: where the artifacts cannot be kept.
+        CheckFailed: for a ledger that cannot be scored.
     """
-    at, artifacts = clock(), Artifacts(project.root)
+    at = clock()
     wanted = gates_of(project, read_judge, gates)
-    sound = verify(run.folder).passed
+    family = gates_of(project, read_judge) if any(g.policy.correction == "holm" for g in wanted) else wanted
+    verified = verify(run.folder)
     with Ledger.open(run.folder / RUN_DB, write=False) as ledger:
-        source = RunSource(ledger)
-        scored = _Scored(ledger, source, validate(source), at, {})
-        evidence = [replace(_evidence(project, gate, scored), sound=sound) for gate in wanted]
-        warnings = {gate.spec.id: _outside(gate, source, at) for gate in wanted}
-    verdicts = decide_all(evidence)
-    for gate, found, known in zip(wanted, verdicts, evidence, strict=True):
-        if found.grant.status == "matched":
-            artifacts.keep(artifacts_of(gate, known.rig))
+        scored = _scored(ledger, verified, at)
+        evidence = {gate.spec.id: _evidence(project, gate, scored) for gate in family}
+        warnings = {gate.spec.id: outside_of(gate.claim, scored.source, at) for gate in wanted}
+        dropped = tuple(_dropped(project, scored.sealed))
+    decided = {found.gate: found for found in decide_all(list(evidence.values()))}
+    verdicts = [decided[gate.spec.id] for gate in wanted]
+    kept = keep_matched(project, ((gate, evidence[gate.spec.id].rig, decided[gate.spec.id].grant) for gate in wanted))
     claims = {gate.spec.id: gate.claim for gate in wanted if gate.claim is not None}
-    return Gating(run.id, verdicts, claims, warnings)
+    return Gating(run.id, verdicts, claims, warnings, dropped, (*_standing(run), *kept))
 
 
-def _outside(gate: Gate, source: RunSource, at: datetime) -> tuple[str, ...]:
-    if gate.claim is None:
-        return ()
-    return tuple(outside(gate.claim, source.terms.board_sha256, source.header, at))
+def keep_matched(project: ProjectFolder, read: Iterable[tuple[Gate, Rig, GrantReading]]) -> Iterator[str]:
+    """Keep what each grant that matches was given to; say so where that could not be done."""
+    artifacts = Artifacts(project.root)
+    for gate, rig, found in read:
+        if found.status != "matched":
+            continue
+        try:
+            artifacts.keep(artifacts_of(gate, rig))
+        except MachineError as failed:
+            yield f"What the grant of {gate.spec.id} is given to was not kept, so what moves cannot be shown: {failed}"
+            return
+
+
+def outside_of(claim: ClaimSpec | None, source: RunSource, at: datetime) -> tuple[str, ...]:
+    """Where a run falls outside of a claim."""
+    return () if claim is None else tuple(outside(claim, source.terms.board_sha256, source.header, at))
+
+
+def _standing(run: Run) -> Iterator[str]:
+    """How often this was tried: the one run that passes of many says less than one run."""
+    standing = run.standing()
+    if standing is None:
+        yield "No register lies beside the run: how many starts there were on this board and subject is not known."
+    elif standing.starts > 1:
+        yield f"This is run {standing.start} of {standing.starts} on this board and subject."
+
+
+def _dropped(project: ProjectFolder, sealed: Mapping[str, DecisionPolicy]) -> Iterator[str]:
+    """The policies that a run was started under and whose gate is gone, by their ids."""
+    now = [read_policy(project, number) for number in range(len(project.project.gates))]
+    gone = sealed.keys() - {policy.digest() for policy in now}
+    yield from sorted({sealed[digest].id for digest in gone} - {policy.id for policy in now})
 
 
 class _Scored(NamedTuple):
@@ -174,20 +204,30 @@ class _Scored(NamedTuple):
     source: RunSource
     dataset: DatasetValidation
     at: datetime
+    unsound: tuple[str, ...]
+    sealed: Mapping[str, DecisionPolicy]
+    decisions: Decisions
     made: dict[float, Scorecard]
 
     def at_level(self, level: float) -> Scorecard:
         """The scorecard with its intervals at ``level``; made once for each level."""
         if level not in self.made:
-            self.made[level] = score(self.ledger, self.source, level=level)
+            self.made[level] = score(self.ledger, self.source, self.decisions, level=level)
         return self.made[level]
+
+
+def _scored(ledger: Ledger, verified: Verification, at: datetime) -> _Scored:
+    source, unsound = RunSource(ledger), tuple(verified.failures)
+    if ledger.head().root != verified.ledger_root:
+        unsound = (*unsound, "its ledger is not the one that was verified: it grew, or was put in its place")
+    return _Scored(ledger, source, validate(source), at, unsound, source.policies(), decide(ledger, source), {})
 
 
 def _evidence(project: ProjectFolder, gate: Gate, scored: _Scored) -> Evidence:
     source, at = scored.source, scored.at
-    evaluators = evaluators_of(scored.ledger, source, gate.policy.slice)
-    grant, path = _grant(project, gate.spec)
-    rig = gate.rig(scored.dataset, evaluators.others)
+    labelling = labelling_of(scored.ledger, source, gate.policy)
+    file = read_grant_file(project.root / gate.spec.grant) if gate.spec.grant is not None else None
+    rig = gate.rig(scored.dataset, labelling.others)
     return Evidence(
         gate=gate.spec.id,
         rig=rig,
@@ -195,30 +235,27 @@ def _evidence(project: ProjectFolder, gate: Gate, scored: _Scored) -> Evidence:
         subject=source.terms.subject.capability,
         frame=source.header.frame,
         at=at,
-        grant=grant,
-        approvals=approvals_under(project, path, grant, at) if grant is not None and path is not None else UNSIGNED,
+        started=source.terms.at,
+        grant=file.grant if file is not None else None,
+        approvals=approvals_under(project, file, at) if file is not None else UNSIGNED,
         probes=gate.probes,
-        sealed_policies=frozenset(source.terms.policies_sha256),
-        judges=evaluators.judges,
+        sealed=scored.sealed,
+        labelling=labelling,
         retired=gate.spec.retired,
+        unsound=scored.unsound,
         kept=keeper(project, gate, rig),
     )
 
 
-def _grant(project: ProjectFolder, spec: GateSpec) -> tuple[AuthorityGrant | None, Path | None]:
-    if spec.grant is None:
-        return None, None
-    path = project.root / spec.grant
-    return (read_record(path, AuthorityGrant), path) if path.exists() else (None, path)
-
-
-def check_grant(
-    project: ProjectFolder, path: Path, gate: Gate, rig: Rig, at: datetime
-) -> tuple[GrantReading, AuthorityGrant]:
-    """What the grant in a file is worth for a gate at an instant, and the grant itself."""
-    grant = read_record(path, AuthorityGrant)
-    approvals = approvals_under(project, path, grant, at)
-    return read_grant(grant, rig, at, approvals=approvals, kept=keeper(project, gate, rig)), grant
+def check_grant(project: ProjectFolder, path: Path, gate: Gate, rig: Rig, at: datetime) -> GrantReading:
+    """What the grant in a file is worth for a gate at an instant; what one that matches was given to is kept."""
+    file = read_grant_file(path)
+    if file is None:
+        return GrantReading("missing", (f"There is no file {path}: nobody has approved this gate there.",))
+    approvals = approvals_under(project, file, at)
+    found = read_grant(file.grant, rig, at, approvals=approvals, kept=keeper(project, gate, rig))
+    kept = tuple(keep_matched(project, [(gate, rig, found)]))
+    return replace(found, reasons=(*found.reasons, *kept))
 
 
 def keeper(project: ProjectFolder, gate: Gate, rig: Rig) -> Callable[[str], bytes | None]:
@@ -248,17 +285,39 @@ def _slice(results: Sequence[Slice], name: str) -> Slice | None:
     return next((part for part in results if part.by == by and which in ("", part.name)), None)
 
 
-def evaluators_of(ledger: Ledger, source: RunSource, slice_name: str) -> Evaluators:
-    """Who labelled the challenges of a slice, by the labels that count: the last one of each response."""
-    by, _, which = slice_name.partition(":")
+def labelling_of(ledger: Ledger, source: RunSource, policy: DecisionPolicy) -> Labelling:
+    """Who labelled what a policy's figure counts: of several labels of one response, the last counts."""
+    rules = {n: _test_type(source, c) for n, c in enumerate(source.challenges()) if _counts(policy, c)}
     last: dict[str, Label] = {}
     for entry in ledger.entries(kind="label"):
-        label = Label.from_stored(entry.body)
-        if by == "board" or getattr(source.challenge(task_of(entry.key).number), by) == which:
-            last[entry.key] = label
-    judges = frozenset(label.instrument_sha256 or "unknown" for label in last.values() if label.grader == "judge")
-    people = any(label.grader == "person" for label in last.values())
-    return Evaluators(judges, "human" if people else "mechanical")
+        if task_of(entry.key).number in rules:
+            last[entry.key] = Label.from_stored(entry.body)
+    graders: set[Grader] = {label.grader for label in last.values()}
+    if any(test_type.rule == "grounding" for test_type in rules.values()):
+        graders.add("mechanical")
+    labelled = {test_type.label_set: test_type for test_type in rules.values() if test_type.rule == "labels"}
+    sets = (source.profile.labels_of(test_type).labels for test_type in labelled.values())
+    return Labelling(
+        graders=frozenset(graders),
+        judges=frozenset(label.instrument_sha256 for label in last.values() if label.instrument_sha256 is not None),
+        passing=frozenset(choice.name for choices in sets for choice in choices if choice.counts == "pass"),
+    )
+
+
+def _counts(policy: DecisionPolicy, challenge: Challenge) -> bool:
+    """Whether the figure that a policy names counts a challenge."""
+    by, _, which = policy.slice.partition(":")
+    if by != "board" and getattr(challenge, by) != which:
+        return False
+    if challenge.half is None:
+        return policy.metric == "pass_rate"
+    return policy.metric in ("pair_pass_rate", f"{challenge.half}_half_pass_rate")
+
+
+def _test_type(source: RunSource, challenge: Challenge) -> TestType:
+    found = source.profile.test_type(challenge.test_type)
+    assert found is not None  # the check of the board refuses a test type that its profile has not
+    return found
 
 
 def validate(source: RunSource) -> DatasetValidation:
