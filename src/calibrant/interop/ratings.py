@@ -37,6 +37,7 @@ _MOST_SHOWN: Final = 10
 
 Names = str | Sequence[str]
 Key: TypeAlias = tuple[str, ...]
+Row: TypeAlias = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class RatingTable:
 
     ``cells`` holds for each judge or rater the text that stands for each item that it was asked about, by the item's
     place in ``items``; empty where it said nothing. ``without_gold`` counts the items that were left out because
-    nobody labelled them.
+    they have no gold label.
     """
 
     source: str
@@ -152,7 +153,7 @@ class RatingTable:
 
     def _notes_on_gold(self) -> Iterator[str]:
         if self.without_gold:
-            yield f"{self.without_gold} items have no gold label and were left out."
+            yield f"{self.without_gold} items have no gold label, or none that more than half gave: they were left out."
 
     def _column(self, name: str) -> dict[int, str | None]:
         """The label of each item that the judge was asked about; None where it gave none."""
@@ -171,7 +172,7 @@ def read_ratings(
     *,
     item: Names,
     judges: Names,
-    gold: str | None = None,
+    gold: Names = (),
     by: Names = (),
     slice: str | None = None,  # noqa: A002 - the word that the records use
     labels: Sequence[str] = (),
@@ -181,7 +182,8 @@ def read_ratings(
     """The ratings in a .csv, .tsv, .jsonl or .ndjson file, read line by line.
 
     ``item`` names the column, or the columns, that tell the items apart; ``judges`` the columns that hold labels of
-    judges or raters; ``gold`` that of the gold label. Where a file has a row for each item *and* judge, ``by`` names
+    judges or raters; ``gold`` that of the gold label, or those of several people, whose majority (more than half) is
+    it. Where a file has a row for each item *and* judge, ``by`` names
     the columns that say who judged. ``labels`` is the label set in its order, by default every gold label (without
     gold, every label). ``read_as`` maps a text of the file to the label that it stands for (``{"Tie": "0"}``). What is
     then no label counts as ``unread`` says: left out (``drop``), a disagreement (``wrong``), or as that label.
@@ -191,19 +193,25 @@ def read_ratings(
             one item, a gold label outside ``labels``.
     """
     path = Path(path)
-    columns = _Columns(_names(item), _names(judges), gold, _names(by), slice)
+    columns = _Columns(
+        _names(item), _names(judges), _names(gold), _names(by), slice, tuple(labels), dict(read_as or {})
+    )
     with closing(open_input(path)) as stream:
-        gathered = _gathered(_rows(stream, path), columns, dict(read_as or {}), str(path))
-    return _table(gathered, columns, tuple(labels), unread, str(path))
+        gathered = _gathered(_rows(stream, path), columns, str(path))
+    return _table(gathered, columns, unread, str(path))
 
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
+    """Which columns say what, which labels there are (none: whatever stands there), and what stands for which."""
+
     item: Key
     judges: Key
-    gold: str | None
+    gold: Key
     by: Key
     slice: str | None
+    labels: Key
+    read_as: Mapping[str, str]
 
     def __post_init__(self) -> None:
         for what, names in (("item", self.item), ("judges", self.judges)):
@@ -211,23 +219,35 @@ class _Columns:
                 raise InputError(Problem(f"no column as `{what}`", "at least one"))
 
     def all(self) -> Iterator[str]:
-        yield from (*self.item, *self.judges, *self.by, *filter(None, (self.gold, self.slice)))
+        yield from (*self.item, *self.judges, *self.by, *self.gold)
+        if self.slice is not None:
+            yield self.slice
 
-    def judge(self, row: Mapping[str, str], column: str) -> str:
+    def judge(self, row: Row, column: str) -> str:
         who = " ".join(row[name] for name in self.by)
         if not who:
             return column
         return who if len(self.judges) == 1 else f"{who}: {column}"
 
+    def label(self, row: Row, column: str) -> str:
+        return self.read_as.get(row[column], row[column])
+
+    def key(self, row: Row) -> Key:
+        return tuple(row[name] for name in self.item)
+
 
 @dataclass(slots=True)
 class _Gathered:
-    """What stands in a file: for each item its gold, slice and line, for each judge the text of each item's cell."""
+    """What stands in a file: for each item its gold, slice and line, for each judge the text of each item's cell.
+
+    ``given`` holds every gold label of anybody.
+    """
 
     places: dict[Key, int] = field(default_factory=dict)
     lines: list[int] = field(default_factory=list)
     gold: list[str] = field(default_factory=list)
     slices: list[str] = field(default_factory=list)
+    given: set[str] = field(default_factory=set)
     cells: dict[str, dict[int, str]] = field(default_factory=dict)
 
 
@@ -238,7 +258,7 @@ def _names(given: Names) -> Key:
 # --- rows -----------------------------------------------------------------------------------------------------------
 
 
-def _rows(stream: BinaryIO, path: Path) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _rows(stream: BinaryIO, path: Path) -> Iterator[tuple[int, Row]]:
     """Each row as texts without space around them, with the number of its line."""
     ending = path.suffix.lower()
     if ending in _LINES:
@@ -250,7 +270,7 @@ def _rows(stream: BinaryIO, path: Path) -> Iterator[tuple[int, Mapping[str, str]
         raise InputError(Problem(found, "a .csv, .tsv, .jsonl or .ndjson file", where=Where(str(path))))
 
 
-def _json_rows(stream: BinaryIO, file: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _json_rows(stream: BinaryIO, file: str) -> Iterator[tuple[int, Row]]:
     for number, value in read_jsonl(stream, file):
         if not isinstance(value, dict):
             raise InputError(Problem(quote(value), "a map, one row", where=Where(file, number)))
@@ -264,7 +284,7 @@ def _text(cell: Any) -> str:
     return "" if cell is None else canonical.encode(cell).decode()
 
 
-def _cell_rows(stream: BinaryIO, file: str, delimiter: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _cell_rows(stream: BinaryIO, file: str, delimiter: str) -> Iterator[tuple[int, Row]]:
     reader = csv.reader(_lines(stream, file), delimiter=delimiter, strict=True)
     try:
         names = [name.strip() for name in next(reader, [])]
@@ -290,39 +310,34 @@ def _lines(stream: Iterable[bytes], file: str) -> Iterator[str]:
             raise InputError(Problem(found, "UTF-8 text", "Save the file as UTF-8.", Where(file, number))) from None
 
 
-def _gathered(
-    rows: Iterable[tuple[int, Mapping[str, str]]], columns: _Columns, read_as: Mapping[str, str], file: str
-) -> _Gathered:
+def _gathered(rows: Iterable[tuple[int, Row]], columns: _Columns, file: str) -> _Gathered:
     gathered = _Gathered()
     for line, row in rows:
         where = Where(file, line)
         _refuse_missing(columns, row, where)
-        place = _place(gathered, columns, row, where, read_as)
+        place = _place(gathered, columns, row, where)
         for column in columns.judges:
             cells = gathered.cells.setdefault(columns.judge(row, column), {})
             if place in cells:
-                found = f"the item {quote(_joined(_key(columns, row)))} twice, first in line {gathered.lines[place]}"
+                found = f"the item {quote(_joined(columns.key(row)))} twice, first in line {gathered.lines[place]}"
                 fix = "Where a file has a row for each judge, name the columns that tell them apart as `by`."
                 raise InputError(Problem(found, "each item once", fix, where))
-            cells[place] = read_as.get(row[column], row[column])
+            cells[place] = columns.label(row, column)
     if not gathered.places:
         raise InputError(Problem("no rows", "at least one item", where=Where(file)))
     return gathered
 
 
-def _refuse_missing(columns: _Columns, row: Mapping[str, str], where: Where) -> None:
+def _refuse_missing(columns: _Columns, row: Row, where: Where) -> None:
     missing = next((name for name in columns.all() if name not in row), None)
     if missing is not None:
         found = f"no column {quote(missing)}"
         raise InputError(Problem(found, f"one of {', '.join(map(quote, row))}", nearest(missing, row), where))
 
 
-def _place(
-    gathered: _Gathered, columns: _Columns, row: Mapping[str, str], where: Where, read_as: Mapping[str, str]
-) -> int:
+def _place(gathered: _Gathered, columns: _Columns, row: Row, where: Where) -> int:
     """Where the item of ``row`` is kept; refused where another row of it says another gold label or slice."""
-    key = _key(columns, row)
-    gold = "" if columns.gold is None else read_as.get(row[columns.gold], row[columns.gold])
+    key, gold = columns.key(row), _gold(gathered, columns, row, where)
     part = "" if columns.slice is None else row[columns.slice]
     place = gathered.places.setdefault(key, len(gathered.lines))
     if place == len(gathered.lines):
@@ -330,7 +345,8 @@ def _place(
         gathered.gold.append(gold)
         gathered.slices.append(part)
         return place
-    for name, known, now in ((columns.gold, gathered.gold, gold), (columns.slice, gathered.slices, part)):
+    names = (", ".join(columns.gold), columns.slice)
+    for name, known, now in zip(names, (gathered.gold, gathered.slices), (gold, part), strict=True):
         if known[place] != now:
             found = f"{quote(now)} for the item {quote(_joined(key))}"
             expected = f"{quote(known[place])}, as in line {gathered.lines[place]}"
@@ -338,8 +354,18 @@ def _place(
     return place
 
 
-def _key(columns: _Columns, row: Mapping[str, str]) -> Key:
-    return tuple(row[name] for name in columns.item)
+def _gold(gathered: _Gathered, columns: _Columns, row: Row, where: Where) -> str:
+    """The gold label of ``row``: what stands there, or what more than half of several people say; else empty."""
+    given = [label for column in columns.gold if (label := columns.label(row, column))]
+    for column in columns.gold:
+        label = columns.label(row, column)
+        if label and columns.labels and label not in columns.labels:
+            known = columns.labels
+            fix = nearest(label, known) or "A gold label is never guessed: map it with `read_as`, or mend the file."
+            expected = f"one of the labels: {one_of(known)}"
+            raise InputError(Problem(f"the gold label {quote(label)}", expected, fix, replace(where, field=column)))
+    gathered.given.update(given)
+    return next((label for label in given if 2 * given.count(label) > len(given)), "")
 
 
 def _joined(key: Key) -> str:
@@ -349,17 +375,14 @@ def _joined(key: Key) -> str:
 # --- the table ------------------------------------------------------------------------------------------------------
 
 
-def _table(gathered: _Gathered, columns: _Columns, labels: Key, unread: Unread, file: str) -> RatingTable:
-    has_gold = columns.gold is not None
-    labels = labels or _labels_in(gathered, has_gold)
+def _table(gathered: _Gathered, columns: _Columns, unread: Unread, file: str) -> RatingTable:
+    has_gold, labels = bool(columns.gold), columns.labels or _labels_in(gathered)
     fix = "Give the label set as `labels`."
     if len(labels) < 2 or len(set(labels)) < len(labels):
         raise InputError(Problem(f"the labels {', '.join(map(quote, labels))}", "two or more, each once", fix))
     if unread not in ("drop", "wrong", *labels):
         expected = f"`drop`, `wrong`, or one of the labels: {one_of(labels)}"
         raise InputError(Problem(f"{quote(unread)} as `unread`", expected, nearest(unread, ("drop", "wrong", *labels))))
-    if has_gold:
-        _refuse_gold_outside(gathered, columns, labels, file)
     whole = RatingTable(
         source=file,
         labels=labels,
@@ -374,17 +397,10 @@ def _table(gathered: _Gathered, columns: _Columns, labels: Key, unread: Unread, 
     return replace(_restricted(whole, kept), without_gold=len(whole.items) - len(kept))
 
 
-def _labels_in(gathered: _Gathered, has_gold: bool) -> Key:
-    used = set(gathered.gold) if has_gold else {text for cells in gathered.cells.values() for text in cells.values()}
+def _labels_in(gathered: _Gathered) -> Key:
+    """Every gold label; without gold, every label."""
+    used = gathered.given or {text for cells in gathered.cells.values() for text in cells.values()}
     return tuple(sorted(used - {""}))
-
-
-def _refuse_gold_outside(gathered: _Gathered, columns: _Columns, labels: Key, file: str) -> None:
-    for line, label in zip(gathered.lines, gathered.gold, strict=True):
-        if label and label not in labels:
-            fix = nearest(label, labels) or "A gold label is never guessed: map it with `read_as`, or mend the file."
-            expected = f"one of the labels: {one_of(labels)}"
-            raise InputError(Problem(f"the gold label {quote(label)}", expected, fix, Where(file, line, columns.gold)))
 
 
 def _cut(text: str) -> str:
