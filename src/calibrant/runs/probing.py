@@ -97,7 +97,7 @@ def write_report(report: ProbeReport, folder: str | PathLike[str], name: str | N
         MachineError: where the disk does not take it; what was there before is kept.
     """
     name = name if name is not None else report.judge_instrument_sha256[:12]
-    if Path(name).name != name or name.startswith("."):
+    if not name or Path(name).name != name or name.startswith("."):
         raise InputError(Problem(f"the name {quote(name)}", "the name of a file, without a folder"))
     path = Path(folder) / f"{name}.json"
     if path.exists():
