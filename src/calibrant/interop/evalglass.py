@@ -58,7 +58,7 @@ def read_study(
         InputError: naming file, line and field of what is wrong; of a figure that does not follow, both values.
     """
     document = _document(path)
-    fields = document.fields("a study")
+    fields = _fields(document, "a study")
     counts = _confusion(fields, document)
     table = Table((positive, negative), ((counts.tp, counts.fn), (counts.fp, counts.tn)))
     follows = figures_of(table, positive)
@@ -83,7 +83,7 @@ def read_instrument(path: str | PathLike[str]) -> Read[JudgeInstrument]:
         InputError: naming file, line and field of everything that is wrong.
     """
     document = _document(path)
-    fields = document.fields("an instrument")
+    fields = _fields(document, "an instrument")
     instrument = _record(JudgeInstrument, {"schema": JudgeInstrument.schema_name, **fields}, document)
     lacks = [f"{name}: not stated" for name in ("seed", "temperature") if getattr(instrument, name) is None]
     lacks += ["decoding: not stated; labels, mode and sampling of the judge are not known"] * (not instrument.decoding)
@@ -98,7 +98,7 @@ def read_grant(path: str | PathLike[str]) -> Read[AuthorityGrant]:
             zone among it.
     """
     document = _document(path)
-    fields = dict(document.fields("a grant"))
+    fields = dict(_fields(document, "a grant"))
     if "study_evidence_sha256" in fields and "study_sha256" not in fields:
         fields["study_sha256"] = fields.pop("study_evidence_sha256")
     grant = _record(AuthorityGrant, {"schema": AuthorityGrant.schema_name, **fields}, document)
@@ -117,7 +117,7 @@ def read_claim(path: str | PathLike[str], *, id: str | None = None) -> Read[Clai
         InputError: naming file, line and field of everything that is wrong.
     """
     document = _document(path)
-    fields = dict(document.fields("a claim"))
+    fields = dict(_fields(document, "a claim"))
     facets = fields.pop("coverage_facets", None)
     name = id if id is not None else re.sub(r"[^\w.:@+-]", "-", Path(path).stem)
     claim = _record(ClaimSpec, {"schema": ClaimSpec.schema_name, "id": name, **fields}, document)
@@ -128,6 +128,16 @@ def read_claim(path: str | PathLike[str], *, id: str | None = None) -> Read[Clai
     )
     lacks += [f"coverage_facets: {quote(facets)} has no field here and was left out"] * bool(facets)
     return Read(claim, (*lacks, _OTHER_FORM.format("digests")))
+
+
+def _fields(document: Document, what: str) -> dict[str, Any]:
+    """The fields of the file, which says nothing of a schema: one that does is another tool's."""
+    fields = document.fields(what)
+    if "schema" in fields:
+        found = f"the schema {quote(fields['schema'])}"
+        fix = "Read it as what its schema says."
+        raise InputError(Problem(found, "a file of EvalGlass, which has none", fix, document.where("schema")))
+    return fields
 
 
 def _document(path: str | PathLike[str]) -> Document:
