@@ -80,7 +80,7 @@ def test_what_was_left_out_is_counted_and_shown(tmp_path: Path) -> None:
     assert found.missing("judge") == 1
     assert found.notes("judge") == (
         UNKNOWN_INSTRUMENT,
-        "judge: 1 labels are none of the set and were left out: “maybe not” 1×.",
+        "judge: 1 label is none of the set and was left out: “maybe not” 1×.",
         "judge: 1 cell is empty: no verdict.",
     )
     assert "counted as wrong: “maybe not” 1×" in table(tmp_path, unread="wrong").notes("judge")[1]

@@ -146,7 +146,11 @@ class RatingTable:
         if outside:
             shown = ", ".join(f"“{text}” {times}×" for text, times in list(outside.items())[:_MOST_SHOWN])
             rest = f" and {len(outside) - _MOST_SHOWN} other texts" if len(outside) > _MOST_SHOWN else ""
-            yield f"{judge}: {sum(outside.values())} labels are none of the set and were {done}: {shown}{rest}."
+            times = sum(outside.values())
+            what = (
+                "1 label is none of the set and was" if times == 1 else f"{times} labels are none of the set and were"
+            )
+            yield f"{judge}: {what} {done}: {shown}{rest}."
         if missing:
             cells = "1 cell is empty" if missing == 1 else f"{missing} cells are empty"
             yield f"{judge}: {cells}: no verdict{' (counted as wrong)' if self.unread == 'wrong' else ''}."

@@ -189,7 +189,13 @@ def _row(name: str, figure: Interval | Undefined | float) -> tuple[str, ...]:
         return (name, f"{figure:+.3f}", "", "", "")
     written = percent if isinstance(figure, Proportion) else "{:.3f}".format
     between = f"[{written(figure.low)}, {written(figure.high)}]"
-    return (name, written(figure.value), between, str(figure.n), f"{percent(figure.level)} {figure.method}")
+    return (
+        name,
+        written(figure.value),
+        between,
+        str(figure.n),
+        f"{percent(figure.level).replace('.0%', '%')} {figure.method}",
+    )
 
 
 def _classes(agreement: Agreement) -> Section:
@@ -261,7 +267,8 @@ def _next(study: JudgeAgreementStudy, agreement: Agreement, calibration: Calibra
             what = "at the rates seen here no number of items reaches it. Mend the judge first."
             yield f"{need.asked_by} for {need.label}: {what}"
         elif need.more:
-            yield f"Label {need.more} more items that are {need.label} ({need.asked_by} asks for {need.wanted})."
+            items = "1 more item that is" if need.more == 1 else f"{need.more} more items that are"
+            yield f"Label {items} {need.label} ({need.asked_by} asks for {need.wanted})."
     if agreement.unread:
         yield f"Look at the {agreement.unread} replies without a verdict: a prompt that says how to answer has fewer."
     if study.approver is None:
