@@ -21,7 +21,7 @@ PRODUCTS = {
 PROBLEMS = {
     "broken": (
         r"broken|crack|smashed|dent|snapped|pieces",
-        "I am sorry that {product} came broken. A new one leaves our house today, and you need not send the old one back.",
+        "I am sorry that {product} came broken. A new one leaves our house today; please keep the old one.",
     ),
     "late": (
         r"late|still waiting|has not come|where is|supposed to|days ago",

@@ -9,26 +9,31 @@ from typing import Any
 from calibrant.authority.agreement import Need
 from calibrant.errors import quote
 from calibrant.judging.engine import Cost, Tally
-from calibrant.judging.judge import describe
+from calibrant.judging.judge import Judge, describe
 from calibrant.judging.panel import Evaluator, Panel
 from calibrant.records.authority import CalibrationStandard, DecisionPolicy
-from calibrant.report.view import Commands, Facts, Points, Section, Table, View
+from calibrant.report.view import Commands, Facts, Section, Table, Verbatim, View
 from calibrant.runs.judged import JudgedRun
 
 
 def judge_view(judge: Evaluator, path: str) -> View:
     """The page of a judge: its instrument field by field, its prompt as it is sent, and what to do next."""
-    doubles = judge.capability.kind == "test-double"
-    because = f": {judge.capability.because}. It never gates." if doubles else "."
-    sentence = (
-        f"The {'panel' if isinstance(judge, Panel) else 'judge'} {judge.id} is a {judge.capability.kind}{because}"
-    )
     file = shlex.quote(path)
     steps = (
         (f"calibrant judge study --judge {file} --gold gold/", "how far it agrees with people"),
         (f"calibrant judge run --judge {file}", "lets it grade the latest run"),
     )
-    return View(sentence, judge.warnings, (*_instruments(judge), Commands("Next", steps)))
+    return View(_sentence(judge), judge.warnings, (*_instruments(judge), Commands("Next", steps)))
+
+
+def _sentence(judge: Evaluator) -> str:
+    if isinstance(judge, Panel):
+        said = f"The panel {judge.id} has {len(judge.members)} members"
+    else:
+        said = f"The judge {judge.id} is {judge.instrument.model}, asked as below"
+    if judge.capability.kind == "test-double":
+        return f"{said}. It is a test double ({judge.capability.because}): it never gates."
+    return f"{said}."
 
 
 def _instruments(judge: Evaluator) -> Iterator[Section]:
@@ -37,10 +42,25 @@ def _instruments(judge: Evaluator) -> Iterator[Section]:
         rows = [("rule", record.rule), ("rubric_sha256", record.rubric_sha256), ("digest", judge.digest)]
         yield Facts("Panel", tuple(rows))
     for member in judge.members:
-        told = describe(member)
         title = f"Member {member.id}" if isinstance(judge, Panel) else "Instrument"
-        yield Facts(title, tuple((name, _value(value)) for name, value in told.items() if name != "warnings"))
-        yield Points(f"The prompt of {member.id}, as it is digested", tuple(member.prompt.text.splitlines()))
+        yield Facts(title, tuple(_described(member)))
+        yield Verbatim(f"The prompt of {member.id}, as it is digested", member.prompt.text)
+
+
+def _described(judge: Judge) -> Iterator[tuple[str, str]]:
+    for name, value in describe(judge).items():
+        if name == "warnings" or (name == "because" and value is None):
+            continue
+        yield from _flat(name, value)
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """A value as rows, one for each field of a map in it."""
+    if isinstance(value, Mapping) and value:
+        for inner, what in value.items():
+            yield from _flat(f"{name}.{inner}", what)
+    else:
+        yield name, _value(value)
 
 
 def _value(value: Any) -> str:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from calibrant.records.figures import percent
-from calibrant.report.escape import for_markdown, visible
-from calibrant.report.view import Bars, Commands, Facts, Points, Section, Table, View
+from calibrant.report.escape import for_markdown, visible, visible_lines
+from calibrant.report.view import Bars, Commands, Facts, Points, Section, Table, Verbatim, View
 
 
 def render_markdown(view: View) -> str:
@@ -45,6 +45,8 @@ def _section(section: Section) -> Iterator[str]:
         yield from (f"- {for_markdown(point)}" for point in section.points)
     elif isinstance(section, Commands):
         yield from (f"- {_code(command)}: {for_markdown(purpose)}" for command, purpose in section.rows)
+    elif isinstance(section, Verbatim):
+        yield from _fenced(section.text)
     elif isinstance(section, Facts):
         yield from table(("", ""), section.rows)
 
@@ -52,6 +54,17 @@ def _section(section: Section) -> Iterator[str]:
 def _code(text: str) -> str:
     """A span of code that ``text`` cannot leave: its fence is longer than any run of ticks inside."""
     inner = visible(text)
-    ticks = max(map(len, re.findall(r"`+", inner)), default=0)
+    ticks = _longest_ticks(inner)
     fence = "`" * (ticks + 1)
     return f"{fence} {inner} {fence}" if ticks else f"{fence}{inner}{fence}"
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """The lines of a block of code that ``text`` cannot leave."""
+    inner = visible_lines(text)
+    fence = "`" * max(3, _longest_ticks(inner) + 1)
+    yield from (f"{fence}text", *inner.split("\n"), fence)
+
+
+def _longest_ticks(text: str) -> int:
+    return max(map(len, re.findall(r"`+", text)), default=0)

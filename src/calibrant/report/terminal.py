@@ -13,8 +13,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from calibrant.records.figures import percent
-from calibrant.report.escape import visible
-from calibrant.report.view import Bars, Commands, Facts, Points, Table, View
+from calibrant.report.escape import visible, visible_lines
+from calibrant.report.view import Bars, Commands, Facts, Points, Table, Verbatim, View
 
 _BAR_WIDTH: Final = 30
 _PIPED_WIDTH: Final = 4096  # what is read by a program is not folded
@@ -51,6 +51,8 @@ def _print(view: View, console: Console) -> None:
             console.print(Text(visible(section.title), style="bold"))
         if isinstance(section, Commands):
             _print_commands(section, console)
+        elif isinstance(section, Verbatim):
+            _print_verbatim(section, console)
         else:
             console.print(Padding(_body(section, console), (0, 0, 0, 2), expand=False))
 
@@ -61,6 +63,13 @@ def _print_commands(section: Commands, console: Console) -> None:
     for command, purpose in section.rows:
         line = Text("  ") + Text(visible(command).ljust(longest), style="cyan") + Text(f"  {visible(purpose)}")
         console.print(line, soft_wrap=True)
+
+
+def _print_verbatim(section: Verbatim, console: Console) -> None:
+    """A text behind a rule on the left, so that no line of it can pass for one of the page."""
+    rule = "│" if _takes(console, "│") else "|"
+    for line in visible_lines(section.text).split("\n"):
+        console.print(Text(f"  {rule} ", "dim") + Text(line), soft_wrap=True)
 
 
 def _body(section: Facts | Table | Bars | Points, console: Console) -> Grid:

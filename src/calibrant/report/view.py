@@ -61,7 +61,15 @@ class Commands:
     rows: tuple[tuple[str, str], ...]
 
 
-Section: TypeAlias = Facts | Bars | Table | Points | Commands
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """A text as it stands, line for line, such as a prompt."""
+
+    title: str
+    text: str
+
+
+Section: TypeAlias = Facts | Bars | Table | Points | Commands | Verbatim
 
 
 @dataclass(frozen=True, slots=True)
