@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from string import ascii_uppercase
 from typing import Any, Final, NamedTuple, TypeAlias, get_args
 
 from calibrant.errors import InputError, Problem, nearest, one_of, quote
+from calibrant.judging.disturb import (
+    AUTHORITY,
+    LEAST_PADDING,
+    LENGTH_FACTOR,
+    MOST_LABELS,
+    UNNAMED,
+    attributed,
+    neutral_names,
+    padded,
+    renamed,
+)
 from calibrant.judging.engine import Cost, Tally, Task, judge_tasks
 from calibrant.judging.judge import Judge, Judged
 from calibrant.judging.pace import Clock, Pace
@@ -22,18 +32,6 @@ from calibrant.records.probe import ProbeRating, ProbeReport, ProbeResult
 
 PROBES: Final[tuple[ProbeName, ...]] = get_args(ProbeName)
 """Every probe, in the order in which they are made and shown."""
-
-LENGTH_FACTOR: Final = 2.0
-"""How many times as long as it was the padded text is at least."""
-
-LEAST_PADDING: Final = 300
-"""Characters that are added to a text at least, however short it is."""
-
-UNNAMED: Final = "an unnamed author"
-"""Who is said to have written a text where a probe only asks what the name of an author does."""
-
-AUTHORITY: Final = "Professor Ingrid Halvorsen, a leading authority in this field"
-"""Who is said to have written a text unless the user names somebody else. There is no such person."""
 
 DISTURBS: Final[Mapping[ProbeName, str]] = {
     "order": "the two answers change places, each order asked alone; with a judge of one answer, its labels are listed "
@@ -50,19 +48,8 @@ DISTURBS: Final[Mapping[ProbeName, str]] = {
 }
 """What each probe disturbs, in words."""
 
-PADDING: Final = (
-    "The response above is meant as it is written, and it is given here in full.",
-    "To say it in other words, what has been stated above is what is stated.",
-    "It should be noted that the foregoing stands as it stands.",
-    "All things considered, this is how the matter has been put here.",
-    "With that in mind, the response can be read from its beginning to its end.",
-    "In summary, what was to be said has been said in the place where it was said.",
-)
-"""Sentences that claim nothing about any question, in the order in which they are added."""
-
 _RESPONSES: Final = ("response", "answer", "output")
 _LONGEST_ID: Final = 160
-_MOST_LABELS: Final = len(ascii_uppercase) // 2
 
 
 class _NotMade(Exception):
@@ -108,7 +95,7 @@ def make_probe(
     only one; ``authority`` is who is said to have written it for the probe of that name.
 
     Raises:
-        InputError: for a ``response`` that the prompt does not show, and for an unknown probe.
+        InputError: for a ``response`` that the prompt does not show, an author that is no name, an unknown probe.
     """
     try:
         match name:
@@ -123,54 +110,13 @@ def make_probe(
             case "self-preference":
                 return _of_author(name, judge, response, _own_model(judge))
             case "authority":
-                return _of_author(name, judge, response, authority)
+                return _of_author(name, judge, response, _in_one_line(authority))
     except _NotMade as why:
         return str(why)
     raise InputError(Problem(f"the probe {quote(name)}", one_of(PROBES), nearest(name, PROBES)))
 
 
-# --- what is disturbed ----------------------------------------------------------------------------------------------
-
-
-def padded(text: str) -> str:
-    """``text`` with sentences behind it that say nothing: `LENGTH_FACTOR` times as long, and by `LEAST_PADDING`."""
-    wanted = max(len(text) * LENGTH_FACTOR, len(text) + LEAST_PADDING)
-    parts: list[str] = []
-    length = len(text) + 1
-    while length < wanted:
-        parts.append(PADDING[len(parts) % len(PADDING)])
-        length += len(parts[-1]) + 1
-    return f"{text}\n\n{' '.join(parts)}"
-
-
-def attributed(text: str, author: str) -> str:
-    """``text`` under a line that says who wrote it."""
-    return f"Written by: {author}\n\n{text}"
-
-
-def neutral_names(labels: Sequence[str]) -> tuple[str, ...]:
-    """As many letters as there are labels, none of which is a label.
-
-    Raises:
-        ValueError: for more labels than letters.
-    """
-    taken = {label.casefold() for label in labels}
-    letters = [letter for letter in ascii_uppercase if letter.casefold() not in taken]
-    if len(labels) > len(letters):
-        raise ValueError(f"{len(labels)} labels, and {len(letters)} letters to name them")
-    return tuple(letters[: len(labels)])
-
-
-def renamed(judge: Judge, names: Mapping[str, str]) -> Judge:
-    """``judge`` with other names for its labels, and a line in its rubric that says what they stand for."""
-    decoding, pairwise = judge.decoding.to_dict(), judge.decoding.pairwise
-    changed: dict[str, Any] = {"labels": [names[label] for label in judge.labels], "positive": names[judge.positive]}
-    if pairwise is not None:
-        tie = names[pairwise.tie] if pairwise.tie is not None else None
-        changed["pairwise"] = {**pairwise.to_dict(), "labels": [names[label] for label in pairwise.labels], "tie": tie}
-    legend = ", ".join(f"{names[label]} stands for {label}" for label in judge.labels)
-    note = f"Each label has another name here: {legend}. Give the verdict under these names."
-    return replace(judge, rubric=f"{judge.rubric}\n\n{note}", decoding=Decoding.from_dict({**decoding, **changed}))
+# --- one probe each --------------------------------------------------------------------------------------------------
 
 
 def _order(judge: Evaluator) -> Probe:
@@ -206,7 +152,7 @@ def _paraphrase(judge: Evaluator) -> Probe:
 
 
 def _label_name(judge: Evaluator) -> Probe:
-    if len(judge.labels) > _MOST_LABELS:
+    if len(judge.labels) > MOST_LABELS:
         raise _NotMade(f"there are {len(judge.labels)} labels, too many to give each a letter")
     plain = judge if _pairwise(judge) is None else _in_one_order(judge)  # both would undo what a name does to a place
     letters = neutral_names(judge.labels)
@@ -226,6 +172,12 @@ def _verbosity(judge: Evaluator, response: str | None) -> Probe:
         return None if field is None else _with(item, {**item.fields, field: padded(item.fields[field])}, "padded")
 
     return Probe(name="verbosity", plain=judge, variants=(Variant(judge, {}),), disturb=longer)
+
+
+def _in_one_line(author: str) -> str:
+    if not author.strip() or not author.isprintable():
+        raise InputError(Problem(f"the author {quote(author)}", "a name: printable text in one line"))
+    return author
 
 
 def _own_model(judge: Evaluator) -> str:

@@ -105,7 +105,7 @@ def _undone(report: ProbeReport, level: float) -> Iterator[Section]:
             continue
         alone = flip_rate_without_placebo(result, level=level)
         if isinstance(alone, Undefined):
-            points.append(f"{result.probe}: {result.skipped or flips.reason}")
+            points.append(f"{result.probe}: {result.skipped or f'{flips.reason} ({_verdicts(result)})'}")
         else:
             flipped = f"{_rate(alone)} of {alone.n} verdicts flipped"
             points.append(
@@ -113,6 +113,13 @@ def _undone(report: ProbeReport, level: float) -> Iterator[Section]:
             )
     if points:
         yield Points("Not made", tuple(points))
+
+
+def _verdicts(result: ProbeResult) -> str:
+    """How many of the items have a verdict in each asking."""
+    names = {"verdict": "as it is", "again": "asked again", "probed": "under the probe"}
+    counts = (f"{sum(getattr(r, field) is not None for r in result.ratings)} {name}" for field, name in names.items())
+    return f"of {len(result.ratings)}: {', '.join(counts)}"
 
 
 def _warnings(made: list[ProbeResult], findings: Mapping[ProbeName, Finding], level: float) -> Iterator[str]:

@@ -8,10 +8,11 @@ from os import PathLike
 from pathlib import Path
 
 from calibrant.errors import InputError, MachineError, Problem, quote
+from calibrant.judging.disturb import AUTHORITY
 from calibrant.judging.engine import Tally
 from calibrant.judging.pace import Clock, Pace
 from calibrant.judging.panel import Evaluator
-from calibrant.judging.probes import AUTHORITY, PROBES, probe
+from calibrant.judging.probes import PROBES, probe
 from calibrant.judging.store import JudgementStore
 from calibrant.records.authority import ProbeName
 from calibrant.records.documents import read_document
