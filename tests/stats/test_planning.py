@@ -41,7 +41,7 @@ def reached(n: int, truth: float, bound: float, level: float, method: str) -> fl
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     n=st.integers(1, 80),
     truth=st.sampled_from([0.5, 0.9, 0.97, 1.0]),
@@ -96,6 +96,7 @@ def test_a_plan_that_makes_no_sense_is_refused() -> None:
 # --- kappa ----------------------------------------------------------------------------------------------------------
 
 
+@settings(max_examples=40)
 @given(TABLES)
 def test_low_ends_of_many_tables_are_those_of_one(drawn) -> None:
     if drawn.n == 0:

@@ -47,6 +47,7 @@ def resampled(found: Resampled | Undefined) -> Resampled:
     return found
 
 
+@settings(max_examples=40)
 @given(TABLES)
 def test_many_tables_at_once_give_what_one_gives(drawn: Table) -> None:
     assume(drawn.n > 0)

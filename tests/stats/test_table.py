@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score, precision_recall_fscore_support
 from statsmodels.stats.inter_rater import cohens_kappa
@@ -59,6 +59,8 @@ NOMINAL = ["percent_agreement", "cohen_kappa", "gwet_ac1"]
 """Coefficients that know no order of the labels."""
 
 every_coefficient = pytest.mark.parametrize("name", COEFFICIENTS)
+some = settings(max_examples=40)
+"""For what holds for five coefficients, or asks a slow program each time."""
 
 
 def kappa(found: Interval | Undefined) -> Kappa:
@@ -119,6 +121,7 @@ def test_pairs_and_tables_are_one_thing(given_table: Table) -> None:
 # --- what must hold for every coefficient ---------------------------------------------------------------------------
 
 
+@some
 @every_coefficient
 @given(TABLES)
 def test_an_estimate_lies_in_its_interval_in_its_range(name: str, drawn: Table) -> None:
@@ -131,6 +134,7 @@ def test_an_estimate_lies_in_its_interval_in_its_range(name: str, drawn: Table) 
     assert all(math.isfinite(end) for end in (found.low, found.value, found.high))
 
 
+@some
 @every_coefficient
 @given(TABLES)
 def test_it_does_not_matter_who_is_called_gold(name: str, drawn: Table) -> None:
@@ -138,6 +142,7 @@ def test_it_does_not_matter_who_is_called_gold(name: str, drawn: Table) -> None:
     assert isinstance(other, Undefined) if isinstance(one, Undefined) else one == other
 
 
+@some
 @pytest.mark.parametrize("name", NOMINAL)
 @given(drawn=TABLES, data=st.data())
 def test_the_order_of_the_labels_does_not_matter(name: str, drawn: Table, data: st.DataObject) -> None:
@@ -146,6 +151,7 @@ def test_the_order_of_the_labels_does_not_matter(name: str, drawn: Table, data: 
     assert isinstance(other, Undefined) if isinstance(one, Undefined) else one == other
 
 
+@some
 @pytest.mark.parametrize("name", ["linear", "quadratic"])
 @given(TABLES)
 def test_an_order_read_backwards_is_the_same_order(name: str, drawn: Table) -> None:
@@ -154,6 +160,7 @@ def test_an_order_read_backwards_is_the_same_order(name: str, drawn: Table) -> N
     assert isinstance(other, Undefined) if isinstance(one, Undefined) else one == other
 
 
+@some
 @every_coefficient
 @given(TABLES)
 def test_it_is_one_exactly_where_all_agree(name: str, drawn: Table) -> None:
@@ -163,6 +170,7 @@ def test_it_is_one_exactly_where_all_agree(name: str, drawn: Table) -> None:
     assert (found.value == 1) == (drawn.agreed == drawn.n)
 
 
+@some
 @every_coefficient
 @given(drawn=TABLES, times=st.integers(2, 20))
 def test_more_of_the_same_narrows_the_interval_and_moves_nothing(name: str, drawn: Table, times: int) -> None:
@@ -253,6 +261,7 @@ def test_cohens_textbook_tables(data_folder: Path) -> None:
         assert kappa(cohen_kappa(drawn)).value == pytest.approx(case["kappa"], abs=1e-9)
 
 
+@some
 @given(TABLES)
 def test_kappa_is_what_scikit_learn_gives(drawn: Table) -> None:
     assume(not isinstance(cohen_kappa(drawn), Undefined))
@@ -264,6 +273,7 @@ def test_kappa_is_what_scikit_learn_gives(drawn: Table) -> None:
     assert kappa(weighted_kappa(drawn, "quadratic")).value == pytest.approx(expected, abs=1e-10)
 
 
+@some
 @given(TABLES)
 def test_errors_and_intervals_are_what_statsmodels_gives(drawn: Table) -> None:
     for name, weights in (("cohen_kappa", None), ("linear", "linear"), ("quadratic", "quadratic")):
@@ -353,6 +363,7 @@ def test_indices_are_for_two_labels_or_one_named() -> None:
     assert bias_index(three, "a") == pytest.approx((2 - 1) / 19)
 
 
+@some
 @given(TABLES)
 def test_rates_by_label_are_what_scikit_learn_gives(drawn: Table) -> None:
     assume(drawn.n > 0)

@@ -43,7 +43,7 @@ def normal_quantile(level: float) -> float:
 
 def rounded(value: float) -> float:
     """``value`` to twelve places, never the negative zero."""
-    return round(value, DIGITS) + 0.0
+    return round(float(value), DIGITS) + 0.0
 
 
 def clipped(value: float, low: float, high: float) -> float:
