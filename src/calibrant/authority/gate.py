@@ -185,7 +185,8 @@ def _doubles(evidence: Evidence) -> Iterator[str]:
     """Step 1."""
     capability = evidence.rig.capability
     if capability.kind == "test-double":
-        yield f"The evaluator is a test double ({capability.because or 'it says so'}): it never gates."
+        because = _in_a_line(capability.because or "it says so")
+        yield f"The evaluator is a test double ({because}): it never gates."
     if evidence.subject == "test-double":
         yield "The subject is a test double: its numbers never gate."
     if evidence.subject == "unverified-recording" and evidence.policy.unverified_recordings == "refuse":
@@ -207,7 +208,7 @@ def _run_out(grant: GrantReading) -> Iterator[str]:
 def _retired(evidence: Evidence) -> Iterator[str]:
     """Step 3, where the gate decides nothing any more."""
     if evidence.retired is not None:
-        yield f"The gate is retired: {evidence.retired}"
+        yield f"The gate is retired: {_in_a_line(evidence.retired)}."
 
 
 def _unsealed(evidence: Evidence) -> Iterator[str]:
@@ -231,10 +232,17 @@ def _unjudged(evidence: Evidence, judged: Calibration | None) -> Iterator[str]:
         yield from judged.reasons
     if kind == "judge" and judged is None:
         yield "Labels are by a judge, and the gate names none."
-    if evidence.labelling.judges and kind in ("mechanical", "human"):
-        yield f"Labels are by a judge, and the gate takes its evaluator for {kind}."
+    if kind in ("mechanical", "human"):
+        yield from _taken_for_another(kind, evidence.labelling)
     if evidence.policy.estimate == "corrected" and judged is None:
         yield "The policy corrects the rate by the study of a judge, and the gate has no judge."
+
+
+def _taken_for_another(kind: str, labelling: Labelling) -> Iterator[str]:
+    if "judge" in labelling.graders:
+        yield f"Labels are by a judge, and the gate takes its evaluator for {kind}."
+    elif labelling.graders and labelling.others != kind:
+        yield f"Labels are by a {labelling.others} evaluator, and the gate takes it for {kind}."
 
 
 def _lapsed(evidence: Evidence, judged: Calibration | None) -> Iterator[str]:
@@ -324,3 +332,8 @@ def _corrected(found: Verdict, adjusted: float, size: int) -> Verdict:
     reason = f"As one of {size} gates (Holm), p = {adjusted:.2g}, {said} {alpha:.3g}."
     passes = within and found.verdict == "pass"
     return replace(found, verdict="pass" if passes else "fail", reasons=(*found.reasons, reason))
+
+
+def _in_a_line(text: str) -> str:
+    """Somebody's text as a part of a sentence."""
+    return " ".join(text.split()).rstrip(".")

@@ -119,12 +119,15 @@ def read_grant(
         *_not_about_this(grant, rig, at),
         *_not_approved(grant, rig.policy, approvals),
     )
+    expired = tuple(_expired(grant, at))
     if wrong:
-        return GrantReading("mismatched", wrong, moved, unbound)
+        return GrantReading("mismatched", (*wrong, *expired), moved, unbound)
+    return GrantReading("expired" if expired else "matched", expired, (), unbound)
+
+
+def _expired(grant: AuthorityGrant, at: datetime) -> Iterator[str]:
     if grant.expires_at is not None and grant.expires_at <= at:
-        expired = f"The grant expired at {format_instant(grant.expires_at)}."
-        return GrantReading("expired", (expired,), (), unbound)
-    return GrantReading("matched", (), (), unbound)
+        yield f"The grant expired at {format_instant(grant.expires_at)}."
 
 
 def _moved(grant: AuthorityGrant, rig: Rig, kept: Kept) -> Iterator[Moved]:
