@@ -78,7 +78,8 @@ class Reading:
     """The figures under one reading of items without a verdict, over ``n`` items.
 
     ``dropped``: they are in no figure. ``wrong``: each is a disagreement, and a miss of its own gold class; for kappa
-    it is a label of its own, which gold never gives.
+    it is a label of its own, which gold never gives. Such a kappa can be the greater of the two, because a label more
+    lowers the agreement that chance expects: it is to be read beside the agreement, which never is.
     """
 
     unread: UnreadRule
