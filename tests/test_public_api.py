@@ -15,10 +15,13 @@ import calibrant
 ROOT = Path(__file__).resolve().parents[1]
 
 NAMES = """
-Allow Board CalibrantError CannotCheck Challenge Check CheckFailed Estimate Evidence Expectation Failure Finding
-InputError Item Label MachineError Pace Problem Profile Progress Question Request Resolution Resolver Response Run
-RunLocked Scorecard Seat Slice Standing Step Subject SubjectIdentity Undefined Unscored Verification Where __version__
-check load_board load_profile open_run run run_async verify withhold
+Allow AuthorityGrant Board CalibrantError CalibrationStandard CannotCheck Challenge Check CheckFailed ClaimSpec
+DatasetValidation DecisionPolicy Estimate EvaluatorCapability Evidence Expectation Failure Finding Gating Gold
+GoldLabel GoldSet InputError Item JudgeAgreementStudy JudgeInstrument JudgedItem Judgement JudgementStore Label
+MachineError Pace PanelInstrument ProbeReport Problem Profile Progress Question Request Resolution Resolver Response
+Run RunLocked Scorecard Seat Slice Standing Step StudyRating Subject SubjectIdentity Undefined Unscored Verdict
+Verification Where check gate items_of judge_items judge_run load_board load_gold load_judge load_profile open_run
+probe_judge read_study run run_async study_from verify withhold write_study __version__
 """.split()
 
 USAGE = '''

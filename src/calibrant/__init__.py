@@ -1,4 +1,4 @@
-"""Evaluation in which nothing is taken on its word: expectations sealed before the world is asked.
+"""Evaluation in which nothing is taken on its word: sealed expectations, and judges that earn their authority.
 
 ::
 
@@ -9,6 +9,10 @@
     run.scorecard()
     run.resolve()  # settles what was pending; the subject is not asked again
     calibrant.verify(run.folder)
+
+    judge = calibrant.load_judge("judges/courtesy.yaml")
+    calibrant.judge_run(run, judge)  # labels what waits for a judge
+    calibrant.gate(run).verdicts  # pass, fail, blocked or informational, with every reason
 
 Every name below loads what it needs when it is first used, so that importing the package costs next to nothing.
 """
@@ -21,6 +25,9 @@ from typing import TYPE_CHECKING, Any, Final
 from calibrant._version import __version__
 
 if TYPE_CHECKING:
+    from calibrant.authority.gate import Verdict as Verdict
+    from calibrant.authority.study import JudgeAgreementStudy as JudgeAgreementStudy
+    from calibrant.authority.study import StudyRating as StudyRating
     from calibrant.errors import CalibrantError as CalibrantError
     from calibrant.errors import CannotCheck as CannotCheck
     from calibrant.errors import CheckFailed as CheckFailed
@@ -29,12 +36,26 @@ if TYPE_CHECKING:
     from calibrant.errors import Problem as Problem
     from calibrant.errors import RunLocked as RunLocked
     from calibrant.errors import Where as Where
+    from calibrant.judging.store import JudgementStore as JudgementStore
+    from calibrant.records.authority import AuthorityGrant as AuthorityGrant
+    from calibrant.records.authority import CalibrationStandard as CalibrationStandard
+    from calibrant.records.authority import ClaimSpec as ClaimSpec
+    from calibrant.records.authority import DatasetValidation as DatasetValidation
+    from calibrant.records.authority import DecisionPolicy as DecisionPolicy
     from calibrant.records.board import Challenge as Challenge
     from calibrant.records.board import Evidence as Evidence
     from calibrant.records.board import Seat as Seat
+    from calibrant.records.gold import Gold as Gold
+    from calibrant.records.gold import GoldLabel as GoldLabel
+    from calibrant.records.gold import JudgedItem as JudgedItem
     from calibrant.records.grounding import Expectation as Expectation
     from calibrant.records.grounding import Label as Label
     from calibrant.records.grounding import Resolution as Resolution
+    from calibrant.records.judge import EvaluatorCapability as EvaluatorCapability
+    from calibrant.records.judge import JudgeInstrument as JudgeInstrument
+    from calibrant.records.judge import Judgement as Judgement
+    from calibrant.records.judge import PanelInstrument as PanelInstrument
+    from calibrant.records.probe import ProbeReport as ProbeReport
     from calibrant.records.profile import Profile as Profile
     from calibrant.records.scorecard import Estimate as Estimate
     from calibrant.records.scorecard import Scorecard as Scorecard
@@ -49,7 +70,16 @@ if TYPE_CHECKING:
     from calibrant.runs.boards import withhold as withhold
     from calibrant.runs.check import Check as Check
     from calibrant.runs.check import check as check
+    from calibrant.runs.gates import gate as gate
+    from calibrant.runs.gating import Gating as Gating
+    from calibrant.runs.gold import GoldSet as GoldSet
+    from calibrant.runs.gold import load_gold as load_gold
     from calibrant.runs.items import Item as Item
+    from calibrant.runs.judged import items_of as items_of
+    from calibrant.runs.judged import judge_items as judge_items
+    from calibrant.runs.judged import judge_run as judge_run
+    from calibrant.runs.judges import load_judge as load_judge
+    from calibrant.runs.probing import probe_judge as probe_judge
     from calibrant.runs.run import Run as Run
     from calibrant.runs.run import Standing as Standing
     from calibrant.runs.run import open_run as open_run
@@ -57,6 +87,9 @@ if TYPE_CHECKING:
     from calibrant.runs.run import run_async as run_async
     from calibrant.runs.session import Pace as Pace
     from calibrant.runs.session import Progress as Progress
+    from calibrant.runs.studies import read_study as read_study
+    from calibrant.runs.studies import study_from as study_from
+    from calibrant.runs.studies import write_study as write_study
     from calibrant.runs.verify import Step as Step
     from calibrant.runs.verify import Verification as Verification
     from calibrant.runs.verify import verify as verify
@@ -70,22 +103,39 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Allow",
+    "AuthorityGrant",
     "Board",
     "CalibrantError",
+    "CalibrationStandard",
     "CannotCheck",
     "Challenge",
     "Check",
     "CheckFailed",
+    "ClaimSpec",
+    "DatasetValidation",
+    "DecisionPolicy",
     "Estimate",
+    "EvaluatorCapability",
     "Evidence",
     "Expectation",
     "Failure",
     "Finding",
+    "Gating",
+    "Gold",
+    "GoldLabel",
+    "GoldSet",
     "InputError",
     "Item",
+    "JudgeAgreementStudy",
+    "JudgeInstrument",
+    "JudgedItem",
+    "Judgement",
+    "JudgementStore",
     "Label",
     "MachineError",
     "Pace",
+    "PanelInstrument",
+    "ProbeReport",
     "Problem",
     "Profile",
     "Progress",
@@ -101,35 +151,61 @@ __all__ = [
     "Slice",
     "Standing",
     "Step",
+    "StudyRating",
     "Subject",
     "SubjectIdentity",
     "Undefined",
     "Unscored",
+    "Verdict",
     "Verification",
     "Where",
     "__version__",
     "check",
+    "gate",
+    "items_of",
+    "judge_items",
+    "judge_run",
     "load_board",
+    "load_gold",
+    "load_judge",
     "load_profile",
     "open_run",
+    "probe_judge",
+    "read_study",
     "run",
     "run_async",
+    "study_from",
     "verify",
     "withhold",
+    "write_study",
 ]
 
 _NAMES_IN: Final = {
+    "authority.gate": "Verdict",
+    "authority.study": "JudgeAgreementStudy StudyRating",
     "errors": "CalibrantError CannotCheck CheckFailed InputError MachineError Problem RunLocked Where",
+    "judging.store": "JudgementStore",
+    "records.authority": "AuthorityGrant CalibrationStandard ClaimSpec DatasetValidation DecisionPolicy",
     "records.board": "Challenge Evidence Seat",
+    "records.gold": "Gold GoldLabel JudgedItem",
     "records.grounding": "Expectation Label Resolution",
+    "records.judge": "EvaluatorCapability JudgeInstrument Judgement PanelInstrument",
+    "records.probe": "ProbeReport",
     "records.profile": "Profile",
     "records.scorecard": "Estimate Scorecard Slice",
     "records.subject": "Failure Request Response SubjectIdentity",
     "runs.boards": "Board load_board load_profile withhold",
     "runs.check": "Check check",
+    "runs.gates": "gate",
+    "runs.gating": "Gating",
+    "runs.gold": "GoldSet load_gold",
     "runs.items": "Item",
+    "runs.judged": "items_of judge_items judge_run",
+    "runs.judges": "load_judge",
+    "runs.probing": "probe_judge",
     "runs.run": "Run Standing open_run run run_async",
     "runs.session": "Pace Progress",
+    "runs.studies": "read_study study_from write_study",
     "runs.verify": "Step Verification verify",
     "subjects.base": "Subject",
     "values": "Undefined Unscored",
