@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import sys
@@ -266,6 +267,25 @@ def test_a_program_that_vanished_is_a_failure(tmp_path: Path) -> None:
 def test_options_are_checked(options: dict[str, object], found: str) -> None:
     with pytest.raises(InputError, match=found):
         open_subject(f"command:{sys.executable}", options=options)  # type: ignore[arg-type]
+
+
+def test_an_edited_script_is_another_subject(tmp_path: Path) -> None:
+    script = tmp_path / "answer.sh"
+    digests = []
+    for text in ("echo 1", "echo 2", "echo 1"):
+        script.write_text(text, encoding="utf-8")
+        identity = CommandSubject(("sh", str(script))).identity
+        digests.append(identity.digest())
+    assert digests[0] == digests[2] != digests[1]
+    files = identity.settings["files"]
+    assert files == {str(script): hashlib.sha256(b"echo 1").hexdigest()}
+
+
+def test_what_follows_a_secrets_flag_is_not_looked_at(tmp_path: Path) -> None:
+    key = tmp_path / "key.txt"
+    key.write_text("hunter2", encoding="utf-8")
+    settings = CommandSubject(("cat", "--token", str(key), str(tmp_path))).identity.settings
+    assert "files" not in settings
 
 
 def test_the_identity_is_the_command_without_its_secrets() -> None:

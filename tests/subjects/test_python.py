@@ -54,6 +54,24 @@ def test_the_source_is_part_of_the_identity(module: Callable[[str], str]) -> Non
     assert digests[0] != digests[1]
 
 
+def test_what_else_stands_in_the_module_is_part_of_the_identity(module: Callable[[str], str]) -> None:
+    """A function is what it calls, too: an edited helper is another subject."""
+    source = "LIMIT = {}\ndef answer(request):\n    return str(LIMIT)\n"
+    names = [module(source.format(n), f"helped{n}") for n in (1, 2)]
+    one, other = (open_subject(f"python:{name}.answer").identity.settings for name in names)
+    assert one["source_sha256"] == other["source_sha256"]
+    assert one["module_sha256"] != other["module_sha256"]
+
+
+def test_a_function_may_declare_itself_a_test_double(module: Callable[[str], str]) -> None:
+    source = "def answer(request):\n    return 'a'\nanswer.calibrant_test_double = {}\n"
+    kinds = [
+        open_subject(f"python:{module(source.format(value), f'double{value}')}.answer").identity.capability
+        for value in (True, False)
+    ]
+    assert kinds == ["test-double", "live"]
+
+
 def test_a_method_of_an_object_in_a_module(module: Callable[[str], str]) -> None:
     name = module("class Bot:\n    def answer(self, request):\n        return request.challenge\nbot = Bot()\n")
     assert text_of(ask(open_subject(f"python:{name}.bot.answer"), question("c7"))) == "c7"
