@@ -54,6 +54,13 @@ def test_chances_are_those_of_brute_force(n: int, truth: float, bound: float, le
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("n", "bound", "level"), [(20, 0.9, 0.99), (122, 0.97, 0.95), (368, 0.99, 0.95)])
+def test_chances_near_the_top_where_the_tail_is_light(n: int, bound: float, level: float, method: str) -> None:
+    found = chances_of_bound(np.array([n]), 0.995, bound, level=level, method=method)[0]  # type: ignore[arg-type]
+    assert found == pytest.approx(reached(n, 0.995, bound, level, method), abs=1e-8)
+
+
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("truth", "bound"), [(0.95, 0.85), (0.9, 0.7), (1.0, 0.9), (0.6, 0.4), (0.99, 0.9)])
 def test_a_plan_is_the_number_from_which_on_it_holds(truth: float, bound: float, method: str) -> None:
     found = plan(items_for_rate(truth, bound, method=method))  # type: ignore[arg-type]

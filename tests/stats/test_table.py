@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 from sklearn.metrics import cohen_kappa_score, precision_recall_fscore_support
 from statsmodels.stats.inter_rater import cohens_kappa
+from statsmodels.stats.proportion import proportion_confint
 
 from calibrant.stats.interval import Interval
 from calibrant.stats.proportions import Proportion, clopper_pearson
@@ -33,6 +35,7 @@ from calibrant.stats.table import (
     recall_by_label,
     sensitivity,
     specificity,
+    student,
     weighted_kappa,
 )
 from calibrant.values import Undefined
@@ -302,6 +305,20 @@ def test_ac1_and_its_interval_are_what_irrcac_gives(case: dict) -> None:
     given_ = (found.value, found.standard_error, found.observed, found.expected, found.low, found.high)
     told = (*(theirs[key] for key in ("value", "se", "observed", "expected")), *theirs["interval"])
     assert given_ == pytest.approx(told, abs=1e-9)
+
+
+@some
+@pytest.mark.parametrize("name", TEXTBOOK)
+@given(TABLES)
+def test_the_score_interval_is_wilsons_at_the_size_that_the_error_implies(name: str, drawn: Table) -> None:
+    found = COEFFICIENTS[name](drawn)
+    assume(isinstance(found, Kappa) and found.standard_error > 1e-6)
+    rate, size = (1 + kappa(found).value) / 2, (1 - kappa(found).value ** 2) / kappa(found).standard_error ** 2
+    alpha = 0.05
+    if name == "gwet_ac1":  # whose quantile is Student's
+        alpha = 2 * norm.sf(student(drawn.n, 0.95))
+    low, high = proportion_confint(rate * size, size, alpha=alpha, method="wilson")
+    assert (kappa(found).low, kappa(found).high) == pytest.approx((2 * low - 1, 2 * high - 1), abs=1e-7)
 
 
 @given(square(2))
