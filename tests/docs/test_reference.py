@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from calibrant.cli.main import app
 from calibrant.grounding.match import compare, read_answer, read_fact
-from calibrant.records import board, grounding, outcome, profile, scorecard, subject, terms
+from calibrant.records import board, gold, grounding, judge, judgefile, outcome, profile, scorecard, subject, terms
 from calibrant.records.base import Record
 from calibrant.records.documents import read_document
 from calibrant.records.grounding import Expectation
@@ -86,6 +86,15 @@ FIELDS: dict[str, dict[str, tuple[type[Record], ...]]] = {
         "Unanswered": (grounding.Unanswered,),
         "Resolution": (grounding.Resolution,),
         "Label": (grounding.Label,),
+    },
+    "judges.md": {
+        "The judge file": (judgefile.JudgeFile,),
+        "The panel file": (judgefile.PanelFile,),
+        "Two answers": (judgefile.Pairwise,),
+        "The instrument": (judge.JudgeInstrument,),
+        "The instrument of a panel": (judge.PanelInstrument,),
+        "Items": (gold.JudgedItem,),
+        "Judgements": (judge.Judgement,),
     },
     "scorecard.md": {
         "Scorecard": (scorecard.Scorecard,),
