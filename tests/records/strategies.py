@@ -19,6 +19,7 @@ from calibrant.records import (
     gold,
     grounding,
     judge,
+    judgefile,
     outcome,
     probe,
     profile,
@@ -33,7 +34,7 @@ from tests.strategies import instants
 Fields = dict[str, Any]
 Mend = Callable[[st.DrawFn, Fields], Fields]
 
-MODULES = (authority, board, gold, grounding, judge, outcome, probe, profile, scorecard, subject, terms)
+MODULES = (authority, board, gold, grounding, judge, judgefile, outcome, probe, profile, scorecard, subject, terms)
 
 
 def kinds() -> list[type[Record]]:
@@ -276,6 +277,25 @@ def _judgement(draw: st.DrawFn, fields: Fields) -> Fields:
     return {**fields, "verdict": verdict, "reason": fields["reason"] or "because"}
 
 
+def _pairwise(draw: st.DrawFn, fields: Fields) -> Fields:
+    return {"fields": ("answer_a", "answer_b"), "labels": ("A", "é"), "tie": draw(st.sampled_from([None, "tie"]))}
+
+
+def _labelled(draw: st.DrawFn, fields: Fields) -> Fields:
+    """Labels that hold those of `_pairwise`, and a passing label among them."""
+    labels = ("A", "é", "tie", *(f"{n}-x" for n in range(draw(st.integers(0, 2)))))
+    return {**fields, "labels": labels, "positive": draw(st.sampled_from(labels))}
+
+
+def _judge_file(draw: st.DrawFn, fields: Fields) -> Fields:
+    mended = _labelled(draw, _one_of("rubric", "rubric_text")(draw, fields))
+    return _one_of("prompt", "prompt_text", at_least_one=False)(draw, mended)
+
+
+def _panel_file(draw: st.DrawFn, fields: Fields) -> Fields:
+    return {**fields, "members": (*fields["members"], "a.yaml", "b.yaml")}
+
+
 def _probe_result(draw: st.DrawFn, fields: Fields) -> Fields:
     ratings = () if fields["skipped"] is not None else _distinct(fields["ratings"], "item_sha256")
     return {**fields, "ratings": ratings, "skipped": None if ratings else fields["skipped"] or "x"}
@@ -292,6 +312,10 @@ _MENDS: dict[type, Mend] = {
     gold.JudgedItem: _item,
     gold.Gold: _gold,
     judge.PanelInstrument: _panel,
+    judgefile.Pairwise: _pairwise,
+    judgefile.Decoding: _labelled,
+    judgefile.JudgeFile: _judge_file,
+    judgefile.PanelFile: _panel_file,
     judge.EvaluatorCapability: _capability,
     judge.Judgement: _judgement,
     probe.ProbeResult: _probe_result,
