@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +20,8 @@ from calibrant.records.gold import JudgedItem
 from calibrant.runs.gold import GoldSet, load_gold, load_items
 from calibrant.stats.resampling import Resampled
 from tests.runs.goldfiles import A, B, gold_of, item, write_gold, write_items
+
+PINNED = "c631c8fd1a22d583a29f99cf74ae750f7504317158f7bb92475d5dfd15d5d620"
 
 YAML = """\
 schema: calibrant.gold.v1
@@ -313,6 +317,21 @@ def test_the_digest_moves_with_everything_that_makes_the_gold(tmp_path: Path) ->
     digests = [digest_of(tmp_path / "gold", change) for change in changes]
     digests.append(digest_of(tmp_path / "gold", changes[0], content="z"))
     assert len(set(digests)) == len(digests)
+
+
+def test_the_digest_is_that_of_its_canonical_form(tmp_path: Path) -> None:
+    """Pinned: `rfc8785` and `hashlib` give it from what the docs say that it covers."""
+    shas = {name: item(name, text).content_sha256() for name, text in (("q1", "x"), ("q2", "y"))}
+    form = {
+        "schema": "calibrant.gold-set.v1",
+        "codebook_sha256": A,
+        "frame": "representative",
+        "tuned": [],
+        "consensus": "majority",
+        "labels": sorted([[shas["q1"], "anna", "pass"], [shas["q2"], "anna", "fail"]]),
+    }
+    expected = hashlib.sha256(rfc8785.dumps(form)).hexdigest()
+    assert digest_of(tmp_path / "gold", lambda gold: None) == expected == PINNED
 
 
 def test_the_digest_stays_where_only_the_telling_changes(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import time
 from dataclasses import replace
 from datetime import timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,12 @@ from calibrant import canonical
 from calibrant.authority.study import JudgeAgreementStudy, StudyRating, make_study
 from calibrant.errors import InputError, MachineError
 from calibrant.records.judge import PanelInstrument
+from calibrant.records.judgefile import JudgeFile
 from calibrant.runs.gold import GoldSet
-from calibrant.runs.studies import read_study, study_from, write_study
+from calibrant.runs.judged import judge_items
+from calibrant.runs.judges import build_judge
+from calibrant.runs.studies import read_study, refuse_approved, study_from, write_study
+from calibrant.testing.judges import scripted_verdicts
 from tests.runs.goldfiles import AT, INSTRUMENT, A, B, C, OneJudge, gold_of, item, judgement, judgements
 
 JUDGE = OneJudge()
@@ -74,6 +79,27 @@ def test_a_panel_is_studied_as_a_judge_is(gold: GoldSet) -> None:
     judge: Any = OneJudge(instrument=panel)  # type: ignore[arg-type]
     given = [j.model_copy(update={"instrument_sha256": panel.digest()}) for j in judgements(gold, SAID)]
     assert study_from(judge, gold, given, made_at=AT).judge_instrument_sha256 == panel.digest()
+
+
+def test_a_judge_that_is_asked_gives_the_study_of_what_it_said(gold: GoldSet, tmp_path: Path) -> None:
+    """The whole way, with a judge behind a subject: one reply that cannot be read stays no verdict."""
+    script = {"q1": ["pass", "pass"], "q2": ["pass", "fail"], "q3": ["fail"], "q4": ["perhaps", "fail"]}
+    file = JudgeFile.model_validate(
+        {
+            "id": "courtesy",
+            "subject": "python:none.of",
+            "prompt_text": "{{ rubric }} {{ labels }} {{ response }}",
+            "rubric_text": "It greets.",
+            "labels": ["pass", "fail"],
+            "unparsed_retries": 0,
+        }
+    )
+    judge = build_judge(file, subject=scripted_verdicts(script), folder=tmp_path)
+    judged = judge_items([gold.items[name] for name in gold.consensus], judge, repeats=2)
+    study = study_from(judge, gold, chain.from_iterable(judged.judgements), made_at=AT)
+    assert [rating.verdicts for rating in study.ratings] == list(SAID.values())
+    assert study.judge_instrument_sha256 == judge.instrument.digest() != INSTRUMENT.digest()
+    assert study.table == made(gold).table
 
 
 # --- refused by name ------------------------------------------------------------------------------------------------
@@ -151,8 +177,10 @@ def test_a_person_approves_by_writing_into_the_file_and_it_is_never_written_over
     path.write_text(approved, encoding="utf-8")
     assert read_study(path).approver == "Béa"
     assert read_study(path).digest() != later.digest()
-    with pytest.raises(InputError, match='a study that "Béa" has approved'):
-        write_study(study, tmp_path, "faithfulness")
+    for attempt in (lambda: write_study(study, tmp_path, "faithfulness"), lambda: refuse_approved(path)):
+        with pytest.raises(InputError, match='a study that "Béa" has approved'):
+            attempt()
+    refuse_approved(tmp_path / "free.json")
     assert path.read_text(encoding="utf-8") == approved
 
 

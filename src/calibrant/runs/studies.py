@@ -144,16 +144,26 @@ def write_study(study: JudgeAgreementStudy, folder: str | PathLike[str], name: s
     if not name or Path(name).name != name or name.startswith("."):
         raise InputError(Problem(f"the name {quote(name)}", "the name of a file, without a folder"))
     path = folder / f"{name}.json"
-    if path.exists() and (kept := read_study(path)).approver is not None:
-        found = f"a study that {quote(kept.approver)} has approved"
-        fix = "Keep it, and write this one under another name."
-        raise InputError(Problem(found, "a name that is free", fix, Where(str(path))))
+    refuse_approved(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as failed:
         raise MachineError(f"{folder}: could not be made ({failed.strerror})") from failed
     write_whole(path, _written(study).encode())
     return path
+
+
+def refuse_approved(path: str | PathLike[str]) -> None:
+    """Refuse to write over what is at ``path``, where a person has approved it; known before a judge is paid for.
+
+    Raises:
+        InputError: for an approved study, and for any file that is no study.
+    """
+    path = Path(path)
+    if path.exists() and (kept := read_study(path)).approver is not None:
+        found = f"a study that {quote(kept.approver)} has approved"
+        fix = "Keep it, and write this one under another name."
+        raise InputError(Problem(found, "a name that is free", fix, Where(str(path))))
 
 
 def read_study(path: str | PathLike[str]) -> JudgeAgreementStudy:
