@@ -291,6 +291,22 @@ def test_a_panel_labels_a_run_and_each_members_replies_are_kept(tmp_path: Path) 
     assert verify(run.folder).failures == []
 
 
+def test_the_scorecard_says_that_labels_are_by_a_test_double(tmp_path: Path) -> None:
+    def plays(asked: str) -> str:
+        return '{"verdict": "pass"}'
+
+    plays.calibrant_test_double = True  # type: ignore[attr-defined]
+    run = answered_run(tmp_path, ANSWERS)
+    assert not any("labels are by" in warning for warning in judge_run(run, judge()).scorecard.warnings)
+    done = judge_run(run, judge(plays, id="plays"), replace=True)
+    told = [warning for warning in done.scorecard.warnings if "5 labels are by plays, a test double (" in warning]
+    assert len(told) == 1
+    assert verify(run.folder).failures == []
+    panel = Panel(id="mixed", members=(judge(), judge(plays, seed=1)), rule="majority")
+    warned = judge_run(run, panel, replace=True).scorecard.warnings
+    assert any("by mixed, a test double (of a member: " in warning for warning in warned)
+
+
 def test_a_judge_that_is_dead_stops_and_what_was_judged_stays(tmp_path: Path) -> None:
     run = answered_run(tmp_path, [f"Hello {n}" for n in range(40)])
     left = iter(range(7))

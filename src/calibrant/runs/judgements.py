@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from calibrant import canonical
 from calibrant.errors import quote
+from calibrant.judging.capability import capability_of
 from calibrant.judging.judge import Judged, misread
 from calibrant.judging.panel import combined
 from calibrant.ledger.store import Ledger
@@ -89,6 +90,17 @@ def read_instrument(data: bytes) -> Instrument:
     fields = read_stored(data)
     panel = isinstance(fields, dict) and fields.get("schema") == PanelInstrument.schema_name
     return (PanelInstrument if panel else JudgeInstrument).from_dict(fields)
+
+
+def why_a_double(ledger: Ledger, digest: str) -> str | None:
+    """Why the instrument of that digest is a test double, or None where it is not, or is not kept in the ledger."""
+    if not ledger.has_blob(digest):
+        return None
+    instrument = read_instrument(ledger.blob(digest))
+    if isinstance(instrument, JudgeInstrument):
+        return capability_of(instrument).because
+    whys = (why_a_double(ledger, member) for member in instrument.members)
+    return next((f"of a member: {why}" for why in whys if why is not None), None)
 
 
 def wrong_with(ledger: Ledger, judgement: Judgement, item: JudgedItem) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal
 
@@ -17,6 +18,7 @@ from calibrant.records.grounding import Commitment, Expectation, Label, Resoluti
 from calibrant.records.profile import Profile
 from calibrant.records.scorecard import Estimate, Scorecard, Slice
 from calibrant.records.subject import Response
+from calibrant.runs.judgements import why_a_double
 from calibrant.runs.plan import Task, task_of
 from calibrant.runs.source import RunSource
 
@@ -155,7 +157,7 @@ def score(
         ledger_root=head.root,
         complete=not (board.unanswered or board.pending or board.awaiting_grader),
         sentence=_sentence(source, board),
-        warnings=tuple(_warnings(source, board)),
+        warnings=(*_warnings(source, board), *_warnings_of_judges(ledger)),
         results=results,
         results_sha256=canonical.digest([part.to_dict() for part in results]),
     )
@@ -198,3 +200,19 @@ def _warnings(source: RunSource, board: Slice) -> Iterator[str]:
         yield f"{invalid} out-half answers are void: their fact turned out to be determinable. Mend the board."
     if board.unanswered:
         yield f"{board.unanswered} questions got no answer; the worst-case figures count them as failed."
+
+
+def _warnings_of_judges(ledger: Ledger) -> Iterator[str]:
+    """That labels which count were given by what only plays a judge."""
+    known: dict[tuple[str | None, str | None], tuple[str | None, str | None]] = {}
+    last: dict[str, tuple[str | None, str | None]] = {}  # who gave the label that counts: one pair for each judge
+    for entry in ledger.entries(kind="label"):
+        label = Label.from_stored(entry.body)
+        judge = (label.rater, label.instrument_sha256) if label.grader == "judge" else (None, None)
+        last[entry.key] = known.setdefault(judge, judge)
+    by_judges = Counter(judge for judge in last.values() if judge[1] is not None)
+    for (rater, instrument), count in sorted(by_judges.items(), key=str):
+        because = why_a_double(ledger, str(instrument))
+        if because is not None:
+            many = "1 label is" if count == 1 else f"{count} labels are"
+            yield f"{many} by {rater or 'a judge'}, a test double ({because}): they say nothing about any response."
