@@ -21,14 +21,14 @@ _MOST_COMPARED: Final = 500_000
 _MOST_COMPARED_EXACTLY: Final = 20_000
 
 
-def difference(blessed: str, current: str, kept: Kept) -> tuple[str, ...]:
+def difference(blessed: str, current: str, kept: Kept, path: str = "") -> tuple[str, ...]:
     """What moved between the artifacts of two digests, in lines for people; a long list is cut and counted.
 
     A record is compared field by field; where a field is a digest, what it names is compared in turn, so that a
     changed word in a prompt is shown and not only the digest that it moved. Changed words stand as ``[-old-]`` and
-    ``{+new+}``.
+    ``{+new+}``; ``path`` is the field that the digests stand in.
     """
-    return _cut(_between(blessed, current, kept, "", _DEEPEST))
+    return _cut(_between(blessed, current, kept, path, _DEEPEST))
 
 
 def changes(before: Record, after: Record, kept: Kept) -> tuple[str, ...]:

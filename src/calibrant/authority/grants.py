@@ -150,7 +150,7 @@ def _study_of_another(blessed: str, rig: Rig, kept: Kept) -> Moved:
     assert rig.study is not None
     assert rig.instrument is not None
     was, now = rig.study.judge_instrument_sha256, rig.instrument.digest()
-    changes = tuple(f"judge_instrument_sha256: {line}" for line in difference(was, now, kept))
+    changes = difference(was, now, kept, "judge_instrument_sha256")
     reason = "study_sha256 is of a study of another instrument: the judge moved after it was approved."
     return Moved("study_sha256", blessed, blessed, reason, changes)
 
