@@ -200,7 +200,12 @@ def agreement(
         Path, typer.Argument(metavar="RATINGS", help="The ratings: a .csv or .jsonl file, one row an item.")
     ],
     item: Annotated[list[str], typer.Option("--item", metavar="COLUMN", help="What names the item; may be repeated.")],
-    gold: Annotated[str, typer.Option("--gold", metavar="COLUMN", help="The column of the gold label.")],
+    gold: Annotated[
+        list[str],
+        typer.Option(
+            "--gold", metavar="COLUMN", help="The gold label; of several columns, the majority; may be repeated."
+        ),
+    ],
     judge: Annotated[
         list[str], typer.Option("--judge", metavar="COLUMN", help="A column of another's labels; may be repeated.")
     ],
@@ -208,8 +213,16 @@ def agreement(
         list[str] | None,
         typer.Option("--label", metavar="LABEL", help="A label, in order; may be repeated. [default: those of gold]"),
     ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option("--by", metavar="COLUMN", help="Who judged, of a file with a row a judgement; may be repeated."),
+    ] = None,
     slices: Annotated[
         str | None, typer.Option("--slice", metavar="COLUMN", help="Show agreement by this column too.")
+    ] = None,
+    read_as: Annotated[
+        list[str] | None,
+        typer.Option("--read-as", metavar="TEXT=LABEL", help="Read a text of the file as a label; may be repeated."),
     ] = None,
     unread: Annotated[
         str, typer.Option("--unread", metavar="HOW", help="What a label outside the set is: drop, wrong, or a label.")
@@ -220,5 +233,22 @@ def agreement(
     """Compute agreement with intervals from ratings in a file. Of an unknown instrument: it can calibrate no judge."""
     from calibrant.cli.judging import Columns, show_agreement
 
-    columns = Columns(tuple(item), gold, tuple(judge), slices)
-    return show_agreement(path, columns, label or [], unread, "json" if json else "markdown" if markdown else "text")
+    columns = Columns(tuple(item), tuple(gold), tuple(judge), tuple(by or ()), slices)
+    return show_agreement(
+        path,
+        columns,
+        _pairs(read_as or []),
+        label or [],
+        unread,
+        "json" if json else "markdown" if markdown else "text",
+    )
+
+
+def _pairs(given: list[str]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for text in given:
+        name, equals, label = text.partition("=")
+        if not (name and equals and label):
+            raise typer.BadParameter("written TEXT=LABEL, such as Tie=0", param_hint="--read-as")
+        pairs[name] = label
+    return pairs

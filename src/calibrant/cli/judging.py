@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -44,7 +44,7 @@ from calibrant.runs.judges import load_judge
 from calibrant.runs.probing import probe_judge as run_probes
 from calibrant.runs.probing import write_report
 from calibrant.runs.project import project_root
-from calibrant.runs.studies import study_from, write_study
+from calibrant.runs.studies import refuse_approved, study_from, write_study
 from calibrant.stats.planning import expected_table, items_for_rate
 from calibrant.values import Undefined
 
@@ -131,6 +131,10 @@ def make_study(
     judge = load_judge(path)
     gold = load_gold(gold_paths, labels=judge.labels)
     policy = read_record(standard, DecisionPolicy) if standard is not None else None
+    target = out if out is not None else Path("studies") / f"{judge.id}.json"
+    if target.suffix != ".json":
+        raise InputError(Problem(quote(str(target)), "a name that ends in .json", where=Where(field="--out")))
+    refuse_approved(target)  # before anything is paid for
     items = [gold.items[name] for name in gold.consensus]
     with _store(runs) as store, _progress(effort) as progress, _stoppable():
         _warn(judge, effort)
@@ -139,9 +143,6 @@ def make_study(
         _after(judged.tally)
         raise MachineError("No study was written: every gold item has to be judged. What was judged is kept.")
     made = study_from(judge, gold, chain.from_iterable(judged.judgements), made_at=datetime.now(UTC))
-    target = out if out is not None else Path("studies") / f"{judge.id}.json"
-    if target.suffix != ".json":
-        raise InputError(Problem(quote(str(target)), "a name that ends in .json", where=Where(field="--out")))
     written = write_study(made, target.parent, target.stem)
     _keep(written, judge)
     agreement = agreement_of_study(made, standard=policy.standard if policy is not None else None)
@@ -253,19 +254,24 @@ class Columns:
     """What the columns of a file of ratings are."""
 
     item: tuple[str, ...]
-    gold: str
+    gold: tuple[str, ...]
     judges: tuple[str, ...]
+    by: tuple[str, ...]
     slices: str | None
 
 
-def show_agreement(path: Path, columns: Columns, labels: Sequence[str], unread: str, form: str) -> int:
+def show_agreement(
+    path: Path, columns: Columns, read_as: Mapping[str, str], labels: Sequence[str], unread: str, form: str
+) -> int:
     """Show the agreement of each judge of a file with its gold."""
     table = read_ratings(
         path,
         item=columns.item,
         judges=columns.judges,
         gold=columns.gold,
+        by=columns.by,
         slice=columns.slices,
+        read_as=read_as,
         labels=labels,
         unread=unread,
     )
