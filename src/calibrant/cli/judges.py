@@ -144,6 +144,16 @@ def probe(
             help="order, verbosity, paraphrase, label-name, self-preference or authority; may be repeated. [all]",
         ),
     ] = None,
+    response: Annotated[
+        str | None,
+        typer.Option(
+            "--response", metavar="FIELD", help="The text that is judged. [default: response, answer, output]"
+        ),
+    ] = None,
+    authority: Annotated[
+        str | None,
+        typer.Option("--authority", metavar="NAME", help="Who is said to have written it, for the probe of that name."),
+    ] = None,
     allow: Annotated[
         float, typer.Option(metavar="SHARE", help="The excess flip rate that counts as clear.", min=0, max=1)
     ] = 0.1,
@@ -157,10 +167,11 @@ def probe(
     json: Json = False,
 ) -> int:
     """Disturb what should not matter, and count the verdicts that flip beyond those that flip when only asked again."""
-    from calibrant.cli.judging import Effort, probe_judge
+    from calibrant.cli.judging import Effort, Said, probe_judge
 
     effort = Effort(timeout, retries, quiet, json)
-    return probe_judge(judge, items, effort, probes=probes or [], allow=allow, out=out, runs=runs)
+    said = Said(response, authority)
+    return probe_judge(judge, items, effort, said, probes=probes or [], allow=allow, out=out, runs=runs)
 
 
 @command(

@@ -22,6 +22,7 @@ from calibrant.cli.trouble import Stopped, say
 from calibrant.errors import InputError, MachineError, Problem, Where, nearest, one_of, quote
 from calibrant.interop import evalglass
 from calibrant.interop.ratings import read_ratings
+from calibrant.judging.disturb import AUTHORITY
 from calibrant.judging.engine import Tally
 from calibrant.judging.pace import Pace
 from calibrant.judging.panel import Evaluator
@@ -181,10 +182,19 @@ def _read_study(path: Path) -> tuple[JudgeAgreementStudy, tuple[str, ...]]:
     return read.record, read.lacks
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Which text of an item is judged, and who is said to have written it where a probe says so."""
+
+    response: str | None
+    authority: str | None
+
+
 def probe_judge(
     path: Path,
     items_path: Path,
     effort: Effort,
+    said: Said,
     *,
     probes: Sequence[str],
     allow: float,
@@ -200,7 +210,16 @@ def probe_judge(
     names = cast(Sequence[ProbeName], probes or PROBES)
     with _store(runs) as store, _progress(effort) as progress, _stoppable():
         _warn(judge, effort)
-        report = run_probes(judge, items, names, store=store, pace=effort.pace, progress=progress)
+        report = run_probes(
+            judge,
+            items,
+            names,
+            response=said.response,
+            authority=said.authority or AUTHORITY,
+            store=store,
+            pace=effort.pace,
+            progress=progress,
+        )
     target = out if out is not None else Path("probes") / f"{judge.id}.json"
     written = write_report(report, target.parent, target.stem)
     if effort.as_json:
