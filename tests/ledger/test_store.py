@@ -456,3 +456,12 @@ def test_how_entries_were_grouped_is_not_in_the_root(
         for group in (*first, *second):
             one.append(group)
         assert one.head() == other.append(together)
+
+
+def test_an_entry_is_found_by_its_number_and_none_beyond_the_last(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path / "run.db") as ledger:
+        ledger.append([Draft("a", "k", b"0"), Draft("b", "k", b"1")])
+        assert [ledger.entry(seq) for seq in (1, 0)] == [Entry(1, "b", "k", b"1"), Entry(0, "a", "k", b"0")]
+        for seq in (2, -1):
+            with pytest.raises(CheckFailed, match=f"has no entry {seq}"):
+                ledger.entry(seq)

@@ -82,7 +82,7 @@ class JudgementStore:
         place = self._places.get(key)
         if place is None:
             return None
-        judgement = Judgement.from_stored(next(self.ledger.entries(after=place - 1)).body)
+        judgement = Judgement.from_stored(self.ledger.entry(place).body)
         if judgement_key(judgement.instrument_sha256, judgement.item_sha256, judgement.repeat) != key:
             raise CheckFailed(f"{quote(str(self.ledger.path))}: entry {place} is filed under another judgement's key.")
         return Judged(judgement, tuple(map(self.ledger.blob, judgement.replies)), cached=True)

@@ -34,6 +34,9 @@ _OF_DIGEST: Final = BLOBS.c.digest == bindparam("digest")
 
 _all = select(ENTRIES.c.seq, ENTRIES.c.kind, ENTRIES.c.key, ENTRIES.c.body).where(_AFTER).order_by(ENTRIES.c.seq)
 _ENTRIES: Final = Query(_all)
+_ENTRY: Final = Query(
+    select(ENTRIES.c.seq, ENTRIES.c.kind, ENTRIES.c.key, ENTRIES.c.body).where(ENTRIES.c.seq == bindparam("seq"))
+)
 _ENTRIES_OF_KIND: Final = Query(_all.where(_OF_KIND))
 _KEYS_OF_KIND: Final = Query(select(ENTRIES.c.seq, ENTRIES.c.key).where(_AFTER, _OF_KIND).order_by(ENTRIES.c.seq))
 _LEAVES: Final = Query(
@@ -203,11 +206,24 @@ class Ledger:
         """
         query = _ENTRIES if kind is None else _ENTRIES_OF_KIND
         for page in self._reader.pages(query, after, kind=kind):
-            for row in page:
-                entry = Entry(*row)
-                if type(entry.body) is not bytes or type(entry.kind) is not str or type(entry.key) is not str:
-                    raise CheckFailed(f"{shown(self.path)} is damaged: entry {entry.seq} cannot be read.")
-                yield entry
+            yield from map(self._readable, page)
+
+    def entry(self, seq: int) -> Entry:
+        """The entry of that number.
+
+        Raises:
+            CheckFailed: where there is none, or it cannot be read.
+        """
+        row = self._reader.first(_ENTRY, seq=seq)
+        if row is None:
+            raise CheckFailed(f"{shown(self.path)} has no entry {seq}.")
+        return self._readable(row)
+
+    def _readable(self, row: Any) -> Entry:
+        entry = Entry(*row)
+        if type(entry.body) is not bytes or type(entry.kind) is not str or type(entry.key) is not str:
+            raise CheckFailed(f"{shown(self.path)} is damaged: entry {entry.seq} cannot be read.")
+        return entry
 
     def keys(self, kind: str) -> Iterator[str]:
         """The keys of the entries of one kind, in order; memory stays flat."""

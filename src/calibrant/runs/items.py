@@ -41,16 +41,12 @@ def items(ledger: Ledger, source: RunSource) -> Iterator[Item]:
             place = number * epochs + epoch - 1
             if committed[place] < 0:
                 continue
-            commitment = Commitment.from_stored(_body(ledger, committed[place]))
+            commitment = Commitment.from_stored(ledger.entry(committed[place]).body)
             yield Item(
                 challenge,
                 epoch,
                 Response.from_stored(ledger.blob(commitment.response_sha256)),
                 Sealed.from_stored(ledger.blob(commitment.sealed_sha256)),
-                Resolution.from_stored(_body(ledger, resolved[place])) if resolved[place] >= 0 else None,
+                Resolution.from_stored(ledger.entry(resolved[place]).body) if resolved[place] >= 0 else None,
                 decisions.outcome(Task(number, epoch)),
             )
-
-
-def _body(ledger: Ledger, seq: int) -> bytes:
-    return next(ledger.entries(after=seq - 1)).body
