@@ -27,10 +27,18 @@ def _named(page: Path) -> str:
 
 
 def _options() -> dict[str, set[str]]:
-    """The options of every command, and those of the program itself under no name."""
-    root = typer.main.get_command(app)
-    commands = {"": root, **root.commands}  # type: ignore[attr-defined] # it is a group
+    """The options of every command, those of a group under both names, and of the program itself under no name."""
+    commands = {"": typer.main.get_command(app)}
+    for name, command in [*commands[""].commands.items()]:  # type: ignore[attr-defined] # it is a group
+        within = getattr(command, "commands", {})
+        commands |= {name: command, **{f"{name} {inner}": found for inner, found in within.items()}}
     return {name: {"--help", *(o for p in c.params for o in p.opts)} for name, c in commands.items()}
+
+
+def _split(words: list[str], options: dict[str, set[str]]) -> tuple[str, list[str]]:
+    """The name of a command, of one word or two, and what follows it."""
+    longest = 2 if " ".join(words[:2]) in options else 1
+    return " ".join(words[:longest]), words[longest:]
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=_named)
@@ -66,9 +74,9 @@ def test_every_command_and_option_that_a_page_names_exists(page: Path) -> None:
     options = _options()
     text = page.read_text(encoding="utf-8")
     for line in re.findall(r"(?:^|`|&& |\$ )calibrant ([a-z][^`\n]*)", text, re.MULTILINE):
-        words = re.split(r"[|>;&]", line)[0].split()
-        assert words[0] in options, f"calibrant {line}"
-        unknown = {word.partition("=")[0] for word in words if re.match(r"--[a-z]", word)} - options[words[0]]
+        name, words = _split(re.split(r"[|>;&]", line)[0].split(), options)
+        assert name in options, f"calibrant {line}"
+        unknown = {word.partition("=")[0] for word in words if re.match(r"--[a-z]", word)} - options[name]
         assert not unknown, f"calibrant {line}"
     for option in re.findall(r"`(--[a-z][a-z-]*)[^`]*`", text):
         assert any(option in known for known in options.values()), option
