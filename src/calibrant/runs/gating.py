@@ -329,7 +329,7 @@ def validate(source: RunSource) -> DatasetValidation:
         frame=source.header.frame,
         challenges=found.challenges,
         pairs=found.pairs,
-        null_policies=dict(found.policies),
+        null_policies={"-".join(name.replace(",", "").split()): pairs for name, pairs in found.policies.items()},
         problems=len(found.problems),
         warnings=len(found.warnings),
     )
