@@ -23,6 +23,7 @@ _CHECKED: Final = {
     "order": "resolutions, each written after its commitment was durable",
     "resolutions": "resolutions, each of a sealed commitment and with its evidence",
     "labels": "labels, each on a response that is there",
+    "judgements": "judgements, each read anew from the replies of its judge",
     "scorecard": "scorecard file, against what the ledger gives",
     "register": "register of the project, for this start",
 }
