@@ -87,7 +87,7 @@ def test_every_combination_of_what_gives_authority() -> None:
             capability=STATES["capability"],
             subject=("live", "test-double"),
             study=STATES["study"],
-            grant=("matched", "lean", "missing", "study", "expired"),
+            grant=("matched", "lean", "missing", "expired"),
             policy=STATES["policy"],
             claim=("present", "required-absent", "required-overdue"),
         )

@@ -56,6 +56,13 @@ def reasons(project: Made, of: Run, gate: str = "release", **how: Any) -> str:
     return "\n".join(found.reasons)
 
 
+def hold(project: Made, of: Run, gate: str = "release", *, said: str, because: str, **how: Any) -> None:
+    """Hold a gate to a verdict and to a reason for it."""
+    (found,) = project.gate(of, gate, **how).verdicts
+    assert found.verdict == said
+    assert because in "\n".join(found.reasons)
+
+
 # --- the walk -------------------------------------------------------------------------------------------------------
 
 
@@ -77,8 +84,7 @@ def test_a_run_that_started_before_the_gate_was_there_is_blocked(tmp_path: Path)
     project.policy()
     project.gates({})
     project.grant(finished)
-    assert verdict(project, finished) == "blocked"
-    assert "started under no policy" in reasons(project, finished)
+    hold(project, finished, said="blocked", because="started under no policy")
 
 
 def test_a_policy_that_was_edited_names_the_field_that_moved(passing: tuple[Made, Run]) -> None:
@@ -220,8 +226,7 @@ _IN = "in_half_pass_rate"
 def test_an_easier_board_under_a_grant_that_names_the_board(passing: tuple[Made, Run]) -> None:
     project, _ = passing
     easier = project.run(pairs=6)
-    assert verdict(project, easier) == "informational"
-    assert "dataset_validation moved" in reasons(project, easier)
+    hold(project, easier, said="informational", because="dataset_validation moved")
 
 
 def test_an_easier_board_under_a_grant_that_does_not_is_told(project: Made) -> None:
@@ -254,8 +259,7 @@ def test_a_scorecard_that_was_edited(passing: tuple[Made, Run]) -> None:
     fields = json.loads(card.read_text())
     fields["results"][0]["estimates"][0]["value"] = 0.999
     card.write_text(json.dumps(fields))
-    assert verdict(project, finished) == "blocked"
-    assert "results in the file is not what the ledger gives" in reasons(project, finished)
+    hold(project, finished, said="blocked", because="results in the file is not what the ledger gives")
 
 
 def test_a_run_that_was_put_in_the_place_of_another_while_it_was_verified(
@@ -285,16 +289,14 @@ def test_a_clock_that_is_set_back_to_before_the_run_revives_no_grant(project: Ma
     project.grant(finished, approved_at=ago(2), expires_at=ago(0))
     assert "The grant expired" in reasons(project, finished)
     back = datetime.now(UTC) - timedelta(days=1)
-    assert verdict(project, finished, at=back) == "blocked"
-    assert "which is yet to come" in reasons(project, finished, at=back)
+    hold(project, finished, at=back, said="blocked", because="which is yet to come")
 
 
 def test_a_slice_that_the_board_has_not(project: Made) -> None:
     project.policy(slice="seat:nobody")
     finished = project.run()
     project.grant(finished)
-    assert verdict(project, finished) == "blocked"
-    assert "nothing was evaluated" in reasons(project, finished)
+    hold(project, finished, said="blocked", because="nothing was evaluated")
 
 
 @pytest.mark.parametrize("metric", ["pass_rate", "no_such_rate"])
@@ -313,8 +315,7 @@ def test_answers_that_cannot_be_read_do_not_pay(project: Made) -> None:
 
     finished = run(board, Live(answer), runs=project.root / "runs")
     project.grant(finished)
-    assert verdict(project, finished) == "blocked"
-    assert "are missing" in reasons(project, finished)
+    hold(project, finished, said="blocked", because="are missing")
 
 
 def test_a_test_double_passes_nothing(project: Made) -> None:
@@ -352,8 +353,7 @@ def test_artifacts_that_were_tampered_with_show_nothing_false(passing: tuple[Mad
 def test_a_retired_gate_decides_nothing(passing: tuple[Made, Run]) -> None:
     project, finished = passing
     project.gates({"retired": "Replaced by nightly."})
-    assert verdict(project, finished) == "blocked"
-    assert "The gate is retired: Replaced by nightly." in reasons(project, finished)
+    hold(project, finished, said="blocked", because="The gate is retired: Replaced by nightly.")
 
 
 def test_a_grant_that_cannot_be_read_is_no_missing_grant(passing: tuple[Made, Run]) -> None:
