@@ -131,15 +131,18 @@ def capability(kind: str = "judge") -> EvaluatorCapability:
     return EvaluatorCapability.model_validate({"kind": kind, "instrument_sha256": named, "because": because})
 
 
+_POLICY, _CAPABILITY, _STUDY, _CLAIM = policy(), capability(), study(), claim()
+
+
 def rig(**parts: Any) -> Rig:
     """The rig of a judged gate, whole."""
     whole = {
-        "policy": policy(),
-        "capability": capability(),
+        "policy": _POLICY,
+        "capability": _CAPABILITY,
         "dataset": DATASET,
         "instrument": JUDGE,
-        "study": study(),
-        "claim": claim(),
+        "study": _STUDY,
+        "claim": _CLAIM,
     }
     return Rig(**{**whole, **parts})
 
@@ -158,7 +161,7 @@ def grant(of: Rig, *, names: Sequence[str] | None = None, **fields: Any) -> Auth
     return AuthorityGrant.model_validate({**common, **fields})
 
 
-def estimate(passed: int, n: int, missing: int = 0, **fields: Any) -> Estimate:
+def estimate(passed: int, n: int, missing: int = 0, /, **fields: Any) -> Estimate:
     common = {
         "metric": "pass_rate",
         "value": round(passed / n, 12),
