@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Final, cast
@@ -31,19 +32,21 @@ from calibrant.judging.store import FILE as JUDGEMENTS
 from calibrant.judging.store import JudgementStore
 from calibrant.records.authority import CalibrationStandard, DecisionPolicy, ProbeName
 from calibrant.records.documents import read_document
+from calibrant.records.gold import JudgedItem
 from calibrant.report.escape import visible
 from calibrant.report.judge import judge_json, judge_view, judged_json, judged_view, plan_json, plan_view
 from calibrant.report.probe import probe_json, probe_view
 from calibrant.report.study import agreement_json, ratings_view, study_json, study_view
 from calibrant.runs.artifacts import Artifacts
 from calibrant.runs.files import read_input
+from calibrant.runs.folder import make_folder
 from calibrant.runs.gatefiles import read_record
-from calibrant.runs.gold import load_gold, load_items
+from calibrant.runs.gold import GoldSet, load_gold, load_items
 from calibrant.runs.judged import items_of, judge_items
 from calibrant.runs.judged import judge_run as judge_answers
 from calibrant.runs.judges import load_judge
 from calibrant.runs.probing import probe_judge as run_probes
-from calibrant.runs.probing import write_report
+from calibrant.runs.probing import read_report, write_report
 from calibrant.runs.project import project_root
 from calibrant.runs.studies import refuse_approved, study_from, write_study
 from calibrant.stats.planning import expected_table, items_for_rate
@@ -132,16 +135,14 @@ def make_study(
     judge = load_judge(path)
     gold = load_gold(gold_paths, labels=judge.labels)
     policy = read_record(standard, DecisionPolicy) if standard is not None else None
-    target = out if out is not None else Path("studies") / f"{judge.id}.json"
-    if target.suffix != ".json":
-        raise InputError(Problem(quote(str(target)), "a name that ends in .json", where=Where(field="--out")))
+    target = _target(out, "studies", judge)
     refuse_approved(target)  # before anything is paid for
     items = [gold.items[name] for name in gold.consensus]
+    _refuse_unshown(judge, items, partial(_items_file, gold))
     with _store(runs) as store, _progress(effort) as progress, _stoppable():
         _warn(judge, effort)
         judged = judge_items(items, judge, repeats=repeats, store=store, pace=effort.pace, progress=progress)
-    if judged.tally.failed:
-        _after(judged.tally)
+    if _after(judged.tally):
         raise MachineError("No study was written: every gold item has to be judged. What was judged is kept.")
     made = study_from(judge, gold, chain.from_iterable(judged.judgements), made_at=datetime.now(UTC))
     written = write_study(made, target.parent, target.stem)
@@ -208,6 +209,17 @@ def probe_judge(
         raise InputError(Problem(quote(unknown), one_of(PROBES), nearest(unknown, PROBES), where))
     judge, items = load_judge(path), load_items(items_path)
     names = cast(Sequence[ProbeName], probes or PROBES)
+    target = _target(out, "probes", judge)
+    if target.exists():
+        read_report(target)  # only a report is replaced, and that is known before anything is paid for
+    _refuse_unshown(judge, items.values(), lambda _: items_path)
+    last = Tally()
+
+    def follow(tally: Tally) -> None:
+        nonlocal last
+        last = tally
+        progress(tally)
+
     with _store(runs) as store, _progress(effort) as progress, _stoppable():
         _warn(judge, effort)
         report = run_probes(
@@ -218,16 +230,41 @@ def probe_judge(
             authority=said.authority or AUTHORITY,
             store=store,
             pace=effort.pace,
-            progress=progress,
+            progress=follow,
         )
-    target = out if out is not None else Path("probes") / f"{judge.id}.json"
     written = write_report(report, target.parent, target.stem)
     if effort.as_json:
         print_json({"file": str(written), **probe_json(report, allow)})
     else:
         print_view(probe_view(report, allow, judge=judge.id))
         say(f"written to {written}")
-    return 0
+    return _after(last)
+
+
+def _target(out: Path | None, folder: str, judge: Evaluator) -> Path:
+    """Where a study or a report goes."""
+    target = out if out is not None else Path(folder) / f"{judge.id}.json"
+    if target.suffix != ".json":
+        raise InputError(Problem(quote(str(target)), "a name that ends in .json", where=Where(field="--out")))
+    return target
+
+
+def _refuse_unshown(judge: Evaluator, items: Iterable[JudgedItem], file_of: Callable[[JudgedItem], Path]) -> None:
+    """Refuse every item that lacks a text which the judge's prompt shows, naming its file."""
+    problems: list[Problem] = []
+    for item in items:
+        try:
+            judge.check(item)
+        except InputError as refused:
+            problems += (replace(problem, where=Where(str(file_of(item)))) for problem in refused.problems)
+    if problems:
+        raise InputError(problems)
+
+
+def _items_file(gold: GoldSet, item: JudgedItem) -> Path:
+    """The file that an item of gold was read from."""
+    given = next(given for given in gold.raters if item.id in gold.labels[given.rater])
+    return given.path.parent / given.gold.items
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,10 +349,7 @@ def show_agreement(
 def _store(runs: Path | None) -> Iterator[JudgementStore]:
     """The judgements of the project, which are served rather than asked again."""
     folder = runs_folder(runs)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as failed:
-        raise MachineError(f"{folder}: the folder could not be made ({failed.strerror}).") from failed
+    make_folder(folder)
     with JudgementStore.open(folder / JUDGEMENTS) as store:
         yield store
 
@@ -362,9 +396,10 @@ def _stoppable() -> Iterator[None]:
 
 
 def _after(tally: Tally) -> int:
-    """The exit code: items that got no reply are no success."""
-    if not tally.failed:
+    """The exit code: judgements that got no reply, of whatever repeat, are no success."""
+    if not tally.unanswered:
         return 0
     sys.stdout.flush()
-    say(f"calibrant: {tally.failed} items got no reply{_trouble(tally)}; the same command tries them again")
+    what = "judgement" if tally.unanswered == 1 else "judgements"
+    say(f"calibrant: {tally.unanswered} {what} got no reply{_trouble(tally)}; the same command asks again")
     return MachineError.exit_code

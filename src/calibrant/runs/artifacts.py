@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from calibrant import canonical
-from calibrant.errors import MachineError
-from calibrant.runs.folder import write_whole
+from calibrant.runs.folder import make_folder, write_whole
 
 FOLDER: Final = "artifacts"
 """The folder of a project's artifacts, beside its project file. It belongs under version control with the grants."""
@@ -35,10 +34,7 @@ class Artifacts:
             path = self.folder / canonical.sha256(data)
             if self.get(path.name) is not None:
                 continue
-            try:
-                self.folder.mkdir(parents=True, exist_ok=True)
-            except OSError as failed:
-                raise MachineError(f"{self.folder}: the folder could not be made ({failed.strerror}).") from failed
+            make_folder(self.folder)
             write_whole(path, data)
 
     def get(self, digest: str) -> bytes | None:

@@ -35,8 +35,8 @@ from calibrant.records.profile import Profile
 from calibrant.records.types import Many
 from calibrant.runs.assembly import Assembly, Findings, withhold
 from calibrant.runs.challenges import Challenges
-from calibrant.runs.files import Beside, open_input, read_input
-from calibrant.runs.project import project_root
+from calibrant.runs.files import open_input, read_input
+from calibrant.runs.project import files_around
 
 __all__ = ["Board", "load_board", "load_profile", "withhold"]
 
@@ -179,22 +179,13 @@ def load_board(path: str | PathLike[str], *, profile: Profile | None = None) -> 
     raise InputError(Problem(found, "a .yaml, .yml, .json or .jsonl file", where=Where(str(path))))
 
 
-def _beside(folder: Path) -> Beside:
-    """What a board in ``folder`` may name: files of its project, or of its own folder where there is no project."""
-    root = project_root(folder)
-    if root is not None:
-        return Beside(folder, root)
-    fix = "Copy the file there, or make a folder above both a project (put a calibrant.yaml there)."
-    return Beside(folder, folder.absolute(), "the board's folder", fix)
-
-
 class _Reader:
     """Reads one board file."""
 
     def __init__(self, path: Path, profile: Profile | None) -> None:
         folder = path.parent
         self._path, self._file, self._given = path, str(path), profile
-        self._beside = _beside(folder)
+        self._beside = files_around(folder, "the board's folder")
         self._lines = array("Q")
 
     def document(self, data: bytes) -> Board:

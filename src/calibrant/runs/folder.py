@@ -75,6 +75,30 @@ def find_run(reference: str | Path, runs: Path) -> Path:
     raise InputError(Problem(f"no run named {quote(str(reference))}", expected, nearest(str(reference), names)))
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder and those around it, where they are not there.
+
+    Raises:
+        MachineError: where the machine does not let it.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as failed:
+        reason = failed.strerror or str(failed)
+        raise MachineError(f"{folder}: the folder could not be made ({reason}). Nothing was written.") from failed
+
+
+def json_in(folder: Path, name: str) -> Path:
+    """The file ``NAME.json`` in a folder.
+
+    Raises:
+        InputError: for a name that is no file name.
+    """
+    if not name or Path(name).name != name or name.startswith("."):
+        raise InputError(Problem(f"the name {quote(name)}", "the name of a file, without a folder"))
+    return folder / f"{name}.json"
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file so that it is there whole or not at all.
 

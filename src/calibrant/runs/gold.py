@@ -19,7 +19,7 @@ from calibrant.records.documents import ENDINGS, Document, read_document, read_j
 from calibrant.records.gold import Frame, Gold, GoldLabel, JudgedItem
 from calibrant.runs.assembly import Findings
 from calibrant.runs.files import Beside, read_input
-from calibrant.runs.project import project_root
+from calibrant.runs.project import files_around
 
 CONSENSUS: Final = "majority"
 """How several raters come to one label: that of more than half of those who labelled the item."""
@@ -205,11 +205,7 @@ def _files(paths: str | PathLike[str] | Iterable[str | PathLike[str]]) -> Iterat
 
 
 def _beside(folder: Path) -> Beside:
-    root = project_root(folder)
-    if root is not None:
-        return Beside(folder, root)
-    fix = "Copy the file there, or make a folder above both a project (put a calibrant.yaml there)."
-    return Beside(folder, folder.absolute(), "the folder of the gold", fix)
+    return files_around(folder, "the folder of the gold")
 
 
 # --- one rater ------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from calibrant.records.subject import SubjectIdentity
 from calibrant.runs.asking import SubjectAsker
 from calibrant.runs.files import Beside, read_input
 from calibrant.runs.gating import Judged
-from calibrant.runs.project import project_root
+from calibrant.runs.project import files_around
 from calibrant.subjects.base import Options, Subject, warnings_of
 from calibrant.subjects.registry import open_subject
 
@@ -103,12 +103,7 @@ class _Place:
 
 
 def _beside(folder: Path) -> Beside:
-    """What a judge file in ``folder`` may name: files of its project, or of its own folder where there is none."""
-    root = project_root(folder)
-    if root is not None:
-        return Beside(folder, root)
-    fix = "Copy the file there, or make a folder above both a project (put a calibrant.yaml there)."
-    return Beside(folder, folder.absolute(), "the folder of the judge's file", fix)
+    return files_around(folder, "the folder of the judge's file")
 
 
 def _judge_in(

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
-from calibrant.errors import InputError, MachineError, Problem, quote
 from calibrant.judging.disturb import AUTHORITY
 from calibrant.judging.engine import Tally
 from calibrant.judging.pace import Clock, Pace
@@ -19,7 +18,7 @@ from calibrant.records.documents import read_document
 from calibrant.records.gold import JudgedItem
 from calibrant.records.probe import ProbeReport
 from calibrant.runs.files import read_input
-from calibrant.runs.folder import write_whole
+from calibrant.runs.folder import json_in, make_folder, write_whole
 from calibrant.runs.gold import load_items
 from calibrant.runs.judges import load_judge
 from calibrant.runs.run import blocking
@@ -98,15 +97,10 @@ def write_report(report: ProbeReport, folder: str | PathLike[str], name: str | N
         MachineError: where the disk does not take it; what was there before is kept.
     """
     name = name if name is not None else report.judge_instrument_sha256[:12]
-    if not name or Path(name).name != name or name.startswith("."):
-        raise InputError(Problem(f"the name {quote(name)}", "the name of a file, without a folder"))
-    path = Path(folder) / f"{name}.json"
+    path = json_in(Path(folder), name)
     if path.exists():
         read_report(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as failed:
-        raise MachineError(f"{path.parent}: could not be made ({failed.strerror})") from failed
+    make_folder(path.parent)
     write_whole(path, _written(report).encode())
     return path
 

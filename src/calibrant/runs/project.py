@@ -14,7 +14,7 @@ from calibrant.records.base import Record
 from calibrant.records.documents import read_document
 from calibrant.records.problems import refuse
 from calibrant.records.types import Id, Many, Prose
-from calibrant.runs.files import read_input
+from calibrant.runs.files import Beside, read_input
 from calibrant.world.base import Allow
 
 PROJECT_FILE: Final = "calibrant.yaml"
@@ -103,6 +103,18 @@ def project_root(start: Path) -> Path | None:
     """The nearest folder, from ``start`` (a file or a folder, there or not yet) upwards, that holds a project file."""
     start = start.absolute()
     return next((folder for folder in (start, *start.parents) if (folder / PROJECT_FILE).is_file()), None)
+
+
+def files_around(folder: Path, whose: str) -> Beside:
+    """What a file in ``folder`` may name: files of its project, or of its own folder where there is no project.
+
+    ``whose`` says what folder that is, for a message: ``the board's folder``.
+    """
+    root = project_root(folder)
+    if root is not None:
+        return Beside(folder, root)
+    fix = "Copy the file there, or make a folder above both a project (put a calibrant.yaml there)."
+    return Beside(folder, folder.absolute(), whose, fix)
 
 
 def find_project(start: Path) -> ProjectFolder | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from calibrant._version import __version__
-from calibrant.errors import CannotCheck, InputError, MachineError, Problem, Where, quote
+from calibrant.errors import CannotCheck, InputError, Problem, Where, quote
 from calibrant.grounding.elicitation import find_template
 from calibrant.ledger.entry import Draft
 from calibrant.ledger.register import Register
@@ -34,6 +34,7 @@ from calibrant.runs.folder import (
     Origin,
     find_run,
     is_own,
+    make_folder,
     mark_of,
     read_origin,
     write_whole,
@@ -392,7 +393,7 @@ def _terms(board: Board, identity: SubjectIdentity, asked: Asked, runs: Path, cl
         raise InputError(Problem(f"{asked.epochs} epochs", "at least one"))
     now = clock.now()
     name = f"{stamp(now)}-{now.microsecond:05x}{secrets.token_hex(2)}"  # names sort by the time of the start
-    _make_folder(runs)
+    make_folder(runs)
     register = Register.at(runs)
     start = Start(run=name, board_sha256=board.digest(), subject_sha256=identity.digest(), at=now)
     earlier = len(_starts(register, start.board_sha256, start.subject_sha256))
@@ -419,16 +420,8 @@ def _starts(register: Register, board: str, subject: str) -> list[Start]:
     return [start for start in starts if (start.board_sha256, start.subject_sha256) == (board, subject)]
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as failed:
-        reason = failed.strerror or str(failed)
-        raise MachineError(f"{folder}: the folder could not be made ({reason}). Nothing was run.") from failed
-
-
 def _new_ledger(folder: Path) -> Ledger:
-    _make_folder(folder)
+    make_folder(folder)
     return Ledger.create(folder / RUN_DB)
 
 

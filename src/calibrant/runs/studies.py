@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from calibrant.authority.study import JudgeAgreementStudy, StudyRating, make_study
-from calibrant.errors import InputError, MachineError, Problem, Where, one_of, quote
+from calibrant.errors import InputError, Problem, Where, one_of, quote
 from calibrant.records.documents import read_document
 from calibrant.records.judge import Instrument, Judgement
 from calibrant.runs.assembly import Findings
 from calibrant.runs.files import read_input
-from calibrant.runs.folder import write_whole
+from calibrant.runs.folder import json_in, make_folder, write_whole
 from calibrant.runs.gold import GoldSet
 
 _FIRST: Final = ("schema", "approver", "rationale")
@@ -139,16 +139,10 @@ def write_study(study: JudgeAgreementStudy, folder: str | PathLike[str], name: s
             name that is no file name.
         MachineError: where the disk does not take it.
     """
-    folder = Path(folder)
     name = name if name is not None else f"{study.judge_instrument_sha256[:12]}-{study.digest()[:12]}"
-    if not name or Path(name).name != name or name.startswith("."):
-        raise InputError(Problem(f"the name {quote(name)}", "the name of a file, without a folder"))
-    path = folder / f"{name}.json"
+    path = json_in(Path(folder), name)
     refuse_approved(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as failed:
-        raise MachineError(f"{folder}: could not be made ({failed.strerror})") from failed
+    make_folder(path.parent)
     write_whole(path, _written(study).encode())
     return path
 
