@@ -1,4 +1,4 @@
-"""The walk of the release gate, as its page tells it: each command is run, and two people write what people write.
+"""The walk of the release gate, as its page tells it: each command is run, and the tests write what people write.
 
 Figures are not compared: they are those of one machine, and another may round otherwise. Words are.
 """
@@ -100,7 +100,6 @@ HANDS: dict[str, Callable[[], None]] = {
 class Walk:
     """The page, followed step by step; what did not go as it tells, in words."""
 
-    code: int = 0
     said: dict[str, list[str]] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
 
