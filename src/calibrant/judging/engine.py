@@ -48,9 +48,9 @@ class Tally:
 
     The first repeat of an item is its verdict: ``labels`` counts these, ``positive`` and ``negative`` are those that
     count as passing or not, ``unparsed``, ``undecided`` and ``failed`` the items without one. ``judgements`` counts all
-    repeats but the failed, of which ``served`` came out of the store; ``cost`` is what was paid now, ``served_cost``
-    what was paid when the others were made. ``retries`` counts questions that were put again after a failure, and
-    ``total`` is how many judgements it will be, where that is known.
+    repeats but the failed, of which ``served`` came out of the store, and ``unanswered`` the failed, of any repeat.
+    ``cost`` is what was paid now, ``served_cost`` what was paid when the others were made. ``retries`` counts questions
+    that were put again after a failure, and ``total`` is how many judgements it will be, where that is known.
     """
 
     labels: Counter[str] = field(default_factory=Counter)
@@ -61,6 +61,7 @@ class Tally:
     failed: int = 0
     judgements: int = 0
     served: int = 0
+    unanswered: int = 0
     retries: int = 0
     cost: Cost = field(default_factory=Cost)
     served_cost: Cost = field(default_factory=Cost)
@@ -78,6 +79,7 @@ class Tally:
         if judgement.repeat == 1:
             self._take_verdict(judgement, positive)
         if judgement.absent == "failed":
+            self.unanswered += 1
             return
         self.judgements += 1
         self.served += judged.cached

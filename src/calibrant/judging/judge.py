@@ -172,7 +172,7 @@ class Judge:
         seed = None
         while (turn := course.next()) is not None:
             request = self.request(item, repeat, turn)
-            reply, seed = await put(request), request.seed
+            reply, seed = _said(await put(request)), request.seed
             if isinstance(reply, Failure):
                 return self._failed(item, repeat, reply, len(replies) + 1, clock())
             replies.append(reply)
@@ -253,6 +253,15 @@ def _refuse_what_the_prompt_hides(decoding: Decoding, parser: str, prompt: Resol
         raise InputError(Problem(found, f"two of {one_of(prompt.fields)}"))
     if decoding.structured and parser != "verdict-json.v1":
         raise InputError(Problem(f"`structured` with the parser {quote(parser)}", '"verdict-json.v1"'))
+
+
+def _said(reply: Response | Failure) -> Response | Failure:
+    """The reply; a judge that says nothing, and would say nothing again, has replied, and given no verdict.
+
+    As a failure it would be asked again for ever, and no study of a judge that is silent about one item could be made.
+    """
+    silent = isinstance(reply, Failure) and reply.kind == "empty" and not reply.retry
+    return Response(text="") if silent else reply
 
 
 def _total(replies: list[Response]) -> Usage:

@@ -378,6 +378,7 @@ def _sum(one: Tally, other: Tally) -> Tally:
         failed=one.failed + other.failed,
         judgements=one.judgements + other.judgements,
         served=one.served + other.served,
+        unanswered=one.unanswered + other.unanswered,
         retries=one.retries + other.retries,
         cost=_cost(one.cost, other.cost),
         served_cost=_cost(one.served_cost, other.served_cost),

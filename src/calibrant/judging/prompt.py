@@ -113,7 +113,8 @@ def fill(resolved: ResolvedPrompt, fields: Mapping[str, str], *, item: str) -> s
     missing = [name for name in resolved.fields if name not in fields and name != FENCE]
     if missing:
         found = f"the item {quote(item)} without {one_of(missing)}"
-        raise InputError(Problem(found, "an item with every text that the prompt shows", nearest(missing[0], fields)))
+        fix = nearest(missing[0], fields) or "Add the text to the item, or judge with a prompt that does not show it."
+        raise InputError(Problem(found, "an item with every text that the prompt shows", fix))
     texts = {**fields, FENCE: fence_of(fields)}
     return _PLACE.sub(lambda place: texts[place[1]] if place[1] else "{{", resolved.text)
 

@@ -94,11 +94,16 @@ def tally_section(tally: Tally) -> Section:
         ("unparsed", str(tally.unparsed), "the reply names no verdict that the parser reads"),
         ("undecided", str(tally.undecided), "two orders, or the members of a panel, do not agree"),
         ("failed", str(tally.failed), "there was no reply; it is tried again the next time"),
-        ("judgements", str(tally.judgements), f"all repeats; {tally.served} of them were made earlier and served"),
+        ("judgements", str(tally.judgements), _repeats(tally)),
         ("tokens", str(tally.cost.input + tally.cost.output), _cost(tally.cost)),
         ("tokens before", str(tally.served_cost.input + tally.served_cost.output), _cost(tally.served_cost)),
     ]
     return Table("Judged", ("", "times", "meaning"), tuple(rows), frozenset({1}))
+
+
+def _repeats(tally: Tally) -> str:
+    told = f"all repeats; {tally.served} of them were made earlier and served"
+    return f"{told}; {tally.unanswered} more got no reply" if tally.unanswered else told
 
 
 def _cost(cost: Cost) -> str:
@@ -122,6 +127,7 @@ def judged_json(judged: JudgedRun) -> dict[str, Any]:
         "failed": tally.failed,
         "judgements": tally.judgements,
         "served": tally.served,
+        "unanswered": tally.unanswered,
         "retries": tally.retries,
         "cost": _cost_json(tally.cost),
         "served_cost": _cost_json(tally.served_cost),
