@@ -26,10 +26,13 @@ def meaning(claim: ClaimSpec | None) -> str:
 
 def limits(claim: ClaimSpec) -> Iterator[tuple[str, str]]:
     """What has to be said with a claim: its threats, what it is not of, and what it must not be stretched to."""
-    yield from (("threat", text) for text in claim.known_threats)
-    yield from (("is not of", text) for text in claim.excluded_constructs)
-    yield from (("must not be stretched to", text) for text in claim.prohibited_extrapolations)
-    yield from (("evidence", text) for text in claim.validity_evidence_refs)
+    for kind, texts in (
+        ("threat", claim.known_threats),
+        ("is not of", claim.excluded_constructs),
+        ("must not be stretched to", claim.prohibited_extrapolations),
+        ("evidence", claim.validity_evidence_refs),
+    ):
+        yield from ((kind, " ".join(text.split())) for text in texts)
 
 
 def outside(claim: ClaimSpec, board_sha256: str, header: BoardHeader, at: datetime) -> Iterator[str]:

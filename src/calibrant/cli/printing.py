@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 from calibrant import canonical
@@ -10,15 +11,18 @@ from calibrant.records.scorecard import Scorecard
 from calibrant.report.markdown import render_markdown
 from calibrant.report.scorecard import scorecard_view
 from calibrant.report.view import View
+from calibrant.runs.claims import claims_on
+from calibrant.runs.project import find_project
 from calibrant.runs.run import Run
 
 
 def print_scorecard(run: Run, scorecard: Scorecard, reference: str, form: str = "text") -> None:
-    """Show a scorecard; as JSON, byte for byte what ``scorecard.json`` holds."""
+    """Show a scorecard with what the project claims of it; as JSON, byte for byte what ``scorecard.json`` holds."""
     if form == "json":
         print_json(scorecard.to_dict())
     else:
-        print_view(scorecard_view(scorecard, run.standing(), reference=reference), form)
+        claims = claims_on(run, find_project(Path.cwd()))
+        print_view(scorecard_view(scorecard, run.standing(), reference=reference, claims=claims), form)
 
 
 def print_view(view: View, form: str = "text") -> None:

@@ -150,7 +150,13 @@ def grant_json(found: GrantReading) -> dict[str, Any]:
         "status": found.status,
         "reasons": list(found.reasons),
         "moved": [
-            {"field": move.field, "blessed": move.blessed, "current": move.current, "changes": list(move.changes)}
+            {
+                "field": move.field,
+                "blessed": move.blessed,
+                "current": move.current,
+                "reason": move.reason,
+                "changes": list(move.changes),
+            }
             for move in found.moved
         ],
         "unbound": list(found.unbound),

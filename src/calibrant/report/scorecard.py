@@ -6,10 +6,12 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal
 
+from calibrant.authority.claims import limits, meaning
 from calibrant.records.figures import PAIR_OUTCOMES, interval, percent, rate
 from calibrant.records.scorecard import Estimate, Scorecard, Slice
 from calibrant.records.subject import SubjectIdentity
 from calibrant.report.view import Bar, Bars, Commands, Facts, Section, Table, View
+from calibrant.runs.claims import UNCLAIMED, Claims
 from calibrant.runs.run import Standing
 
 _MEANINGS: Final = {
@@ -38,11 +40,17 @@ _METRICS: Final = {
 }
 
 
-def scorecard_view(scorecard: Scorecard, standing: Standing | None = None, *, reference: str | None = None) -> View:
+def scorecard_view(
+    scorecard: Scorecard,
+    standing: Standing | None = None,
+    *,
+    reference: str | None = None,
+    claims: Claims = UNCLAIMED,
+) -> View:
     """The page of a scorecard.
 
     ``standing`` tells how many starts there were by now; ``reference`` is what the run is called in the commands that
-    the page ends with, by default its id.
+    the page ends with, by default its id; ``claims`` what the project claims about the figures.
     """
     board = scorecard.results[0]
     sections = (
@@ -54,10 +62,11 @@ def scorecard_view(scorecard: Scorecard, standing: Standing | None = None, *, re
         *_decisions(board),
         _non_scores(board),
         _authority(board),
+        *_claims(claims),
         _ledger(scorecard),
         _next(board, shlex.quote(reference or scorecard.run)),
     )
-    return View(scorecard.sentence, scorecard.warnings, sections)
+    return View(scorecard.sentence, (*scorecard.warnings, *claims.warnings), sections)
 
 
 def _rates(board: Slice) -> Section:
@@ -192,6 +201,14 @@ def _authority(board: Slice) -> Section:
         reasons = "; ".join(estimate.reasons) or "nobody has granted it any"
         rows.append((_named(estimate.metric), f"{estimate.authority}: {reasons}"))
     return Facts("Authority", tuple(rows))
+
+
+def _claims(claims: Claims) -> Iterator[Section]:
+    """What each figure that is claimed about may be read to mean, and its limits."""
+    for claimed in claims.stated:
+        title = f"What {_named(claimed.metric)} of {claimed.slice} may be read to mean"
+        rows = (("claim", f"{claimed.claim.id}, of the gate {claimed.gate}"), ("reading", meaning(claimed.claim)))
+        yield Facts(title, (*rows, *limits(claimed.claim)))
 
 
 def _next(board: Slice, run: str) -> Section:
