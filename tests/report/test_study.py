@@ -79,6 +79,22 @@ def test_what_is_missing_to_calibrate_is_said() -> None:
     assert steps[-1].startswith("A person reads the study and writes `approver` and `rationale`")
 
 
+def test_no_more_gold_is_asked_for_where_the_figures_meet_the_standard() -> None:
+    short_of_a_name = Calibration("uncalibrated", ("No person has approved the study.",), figures_met=True)
+    assert next_steps(view_of(made(), calibration=short_of_a_name)) == (
+        "A person reads the study and writes `approver` and `rationale` into its file; the program never does.",
+    )
+
+
+def test_the_items_on_which_judge_and_people_differ_are_listed_and_the_rest_counted() -> None:
+    found = table(view_of(made()), "Where they differ: 6 items")
+    assert [row[1:] for row in found.rows] == [("pass", "fail")] * 2 + [("fail", "pass")] * 4
+    many = study([rating(n, "pass", "fail" if n < 15 else "pass") for n in range(40)], labels=PF)
+    assert len(table(view_of(many), "Where they differ: 15 items, the first 10 of them").rows) == 10
+    alike = study([rating(n, label, label) for n, label in enumerate(PF * 5)], labels=PF)
+    assert not any(part.title.startswith("Where they differ") for part in view_of(alike).sections)
+
+
 def test_a_calibrated_judge_needs_nothing() -> None:
     view = view_of(made(), calibration=Calibration("calibrated"))
     assert next_steps(view) == ("Nothing: the study calibrates the judge as it is now.",)
@@ -155,7 +171,7 @@ def test_json_gives_every_figure_whole_or_null_with_its_reason(unread: int) -> N
     again = json.loads(canonical.encode(written))
     assert "ratings" not in again
     assert again["sha256"] == found.digest()
-    assert again["calibration"] == {"status": "uncalibrated", "reasons": ["No."]}
+    assert again["calibration"] == {"status": "uncalibrated", "reasons": ["No."], "figures_met": False}
     figures = again["agreement"]
     assert figures["dropped"]["kappa"]["value"] == found.kappa
     assert figures["items"] == 40 + unread

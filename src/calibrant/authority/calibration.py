@@ -7,7 +7,7 @@ certify it, approved by a named person, meeting the standard on the threatened s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
 
@@ -28,10 +28,14 @@ CalibrationStatus: TypeAlias = Literal["uncalibrated", "calibrated", "drifted", 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What a study is worth for an instrument now, and why it is not more."""
+    """What a study is worth for an instrument now, and why it is not more.
+
+    ``figures_met`` tells whether its figures meet the standard, whatever else is wanting.
+    """
 
     status: CalibrationStatus
     reasons: tuple[str, ...] = ()
+    figures_met: bool = field(default=False, compare=False)
 
 
 def calibration(
@@ -52,16 +56,17 @@ def calibration(
         return Calibration("uncalibrated", ("The policy sets no standard for judges.",))
     if probes is not None and probes.judge_instrument_sha256 != instrument.digest():
         probes = None  # what another instrument showed says nothing about this one
+    missed = tuple(_not_met(study, standard))
     short = (
         *_asks_nothing(standard),
         *_not_certified(study, standard, at),
-        *_not_met(study, standard),
+        *missed,
         *_not_clear(standard, probes),
     )
     if short:
-        return Calibration("uncalibrated", short)
+        return Calibration("uncalibrated", short, figures_met=not missed)
     old = tuple(_too_old(study, standard, at))
-    return Calibration("expired", old) if old else Calibration("calibrated")
+    return Calibration("expired" if old else "calibrated", old, figures_met=True)
 
 
 def _drifted(study: JudgeAgreementStudy, instrument: Instrument) -> Iterator[str]:

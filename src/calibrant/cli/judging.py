@@ -376,7 +376,8 @@ def _progress(effort: Effort) -> Iterator[Callable[[Tally], None]]:
         nonlocal shown
         if time.monotonic() - shown >= _SHOW_EVERY:
             shown = time.monotonic()
-            say(f"{tally.judgements} judged, {tally.served} of them served" + _trouble(tally))
+            of = f" of {tally.total}" if tally.total is not None else ""
+            say(f"{tally.judgements}{of} judged, {tally.served} of them served" + _trouble(tally))
 
     yield (lambda _: None) if effort.quiet else show
 

@@ -45,8 +45,9 @@ def study_view(
         _study_facts(study),
         *_calibration(calibration),
         *_figures(agreement),
+        *_differing(study),
         *(_ceiling(gold) if gold is not None else ()),
-        Points("Next", tuple(_next(study, agreement, calibration))),
+        *_steps(tuple(_next(study, agreement, calibration))),
     )
     return View(_sentence("The judge", agreement, "dropped"), warnings, sections)
 
@@ -159,6 +160,24 @@ def _counts(table: tables.Table, unread: int) -> Section:
     return Table(title, columns, tuple(rows), frozenset(range(1, len(columns))))
 
 
+def _differing(study: JudgeAgreementStudy) -> Iterator[Section]:
+    """The items on which the judge and people differ, which whoever approves the study should have read."""
+    apart = [rating for rating in study.ratings if rating.verdicts[0] != rating.gold]
+    if not apart:
+        return
+    shown = apart[:MOST_NAMED]
+    rows = [(r.item, r.gold, ", ".join(verdict or "(no verdict)" for verdict in r.verdicts)) for r in shown]
+    more = f", the first {MOST_NAMED} of them" if len(apart) > MOST_NAMED else ""
+    yield Table(
+        f"Where they differ: {len(apart)} items{more}", ("item", "gold", "judge, repeat by repeat"), tuple(rows)
+    )
+
+
+def _steps(points: tuple[str, ...]) -> Iterator[Section]:
+    if points:
+        yield Points("Next", points)
+
+
 def _rows(agreement: Agreement) -> Iterator[tuple[str, ...]]:
     for rule in ("dropped", "wrong") if agreement.unread else ("dropped",):
         yield from _reading_rows(agreement.reading(rule), agreement)
@@ -262,7 +281,8 @@ def _next(study: JudgeAgreementStudy, agreement: Agreement, calibration: Calibra
     if study.table_only:
         yield "Make the study here, from gold and judgements: a table alone calibrates no judge."
         return
-    for need in agreement.needs or ():
+    met = calibration is not None and calibration.figures_met
+    for need in () if met else agreement.needs or ():
         if need.more is None:
             what = "at the rates seen here no number of items reaches it. Mend the judge first."
             yield f"{need.asked_by} for {need.label}: {what}"
