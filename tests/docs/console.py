@@ -33,7 +33,7 @@ _FENCE = re.compile(
     r"^(?P<fence>`{3,})(?P<language>[\w-]*)[^\n]*\n(?P<body>.*?)^(?P=fence)[ \t]*$", re.MULTILINE | re.DOTALL
 )
 _MARK = re.compile(r"<!-- (file|not run|tested as): ((?:(?!-->).)+) -->\n\Z", re.DOTALL)
-_PROGRESS = re.compile(r"\d+ of \d+ answered, \d+ resolved|\d+ judged, \d+ of them served")
+_PROGRESS = re.compile(r"\d+ of \d+ answered, \d+ resolved|\d+( of \d+)? judged, \d+ of them served")
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def test_no_more_gold_is_asked_for_where_the_figures_meet_the_standard() -> None
 
 def test_the_items_on_which_judge_and_people_differ_are_listed_and_the_rest_counted() -> None:
     found = table(view_of(made()), "Where they differ: 6 items")
-    assert [row[1:] for row in found.rows] == [("pass", "fail")] * 2 + [("fail", "pass")] * 4
+    assert [row[1:] for row in found.rows] == [("pass", "fail, fail")] * 2 + [("fail", "pass, pass")] * 4
     many = study([rating(n, "pass", "fail" if n < 15 else "pass") for n in range(40)], labels=PF)
     assert len(table(view_of(many), "Where they differ: 15 items, the first 10 of them").rows) == 10
     alike = study([rating(n, label, label) for n, label in enumerate(PF * 5)], labels=PF)
