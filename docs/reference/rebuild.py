@@ -41,15 +41,23 @@ def help_of(*command: str) -> str:
     return "\n".join(line.rstrip() for line in done.stdout.splitlines()).strip()
 
 
+def every_command() -> list[tuple[str, ...]]:
+    """The words of every command, in their order; a group stands before its commands."""
+    found: list[tuple[str, ...]] = []
+    for name, command in typer.main.get_command(app).commands.items():  # type: ignore[attr-defined] # it is a group
+        found += [(name,), *((name, inner) for inner in getattr(command, "commands", {}))]
+    return found
+
+
 def commands() -> str:
     """The page of commands."""
-    names = list(typer.main.get_command(app).commands)  # type: ignore[attr-defined] # it is a group
-    listed = ", ".join(f"[{name}](#{name})" for name in names)
+    known = every_command()
+    listed = ", ".join(f"[{' '.join(words)}](#{'-'.join(words)})" for words in known)
     parts = [
         "# Commands",
         INTRODUCTION,
         f"## calibrant\n\n{block(help_of())}\n\n{listed}",
-        *(f"## {name}\n\n{block(help_of(name))}" for name in names),
+        *(f"{'#' * (len(words) + 1)} {' '.join(words)}\n\n{block(help_of(*words))}" for words in known),
     ]
     return "\n\n".join(parts) + "\n"
 

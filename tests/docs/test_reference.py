@@ -12,15 +12,29 @@ import pytest
 import typer.main
 from pydantic import TypeAdapter
 
+from calibrant.authority import gate
 from calibrant.cli.main import app
 from calibrant.grounding.match import compare, read_answer, read_fact
-from calibrant.records import board, gold, grounding, judge, judgefile, outcome, profile, scorecard, subject, terms
+from calibrant.records import (
+    authority,
+    board,
+    gold,
+    grounding,
+    judge,
+    judgefile,
+    outcome,
+    profile,
+    scorecard,
+    subject,
+    terms,
+)
 from calibrant.records.base import Record
 from calibrant.records.documents import read_document
 from calibrant.records.grounding import Expectation
 from calibrant.records.outcome import Outcome
 from calibrant.report.checks import problems_json
 from calibrant.runs import assembly, boards, project
+from calibrant.runs.gating import EXIT_CODES
 from calibrant.subjects import command, lines, local, model, python, replay
 from calibrant.subjects.registry import BUILT_IN as SCHEMES
 from calibrant.units import Unread
@@ -30,6 +44,7 @@ from calibrant.world import python as world_python
 from calibrant.world.registry import BUILT_IN as KINDS
 from tests.cli.rigs import invoke, run_of
 from tests.docs.console import ROOT
+from tests.runs.projects import made
 
 FOLDER = ROOT / "docs" / "reference"
 
@@ -56,7 +71,14 @@ FIELDS: dict[str, dict[str, tuple[type[Record], ...]]] = {
         "Label": (profile.LabelChoice,),
         "Test type": (profile.TestType,),
     },
-    "project.md": {"Project": (project.Project,), "Allow": (project.Allowed,)},
+    "project.md": {"Project": (project.Project,), "Gate": (project.GateSpec,), "Allow": (project.Allowed,)},
+    "gates.md": {"Policy": (authority.DecisionPolicy,), "Standard": (authority.CalibrationStandard,)},
+    "grants.md": {
+        "Grant": (authority.AuthorityGrant,),
+        "Dataset validation": (authority.DatasetValidation,),
+        "Evaluator capability": (judge.EvaluatorCapability,),
+        "Claim": (authority.ClaimSpec,),
+    },
     "resolvers.md": {
         "Reading": (reading.Reading,),
         "facts": (facts.FactsParams,),
@@ -175,7 +197,7 @@ def test_every_record_that_stands_in_a_ledger_or_a_file_has_its_section() -> Non
     listed = {kind for headings in FIELDS.values() for kinds in headings.values() for kind in kinds}
     public = {
         kind
-        for room in (board, grounding, outcome, profile, scorecard, subject, terms)
+        for room in (authority, board, grounding, outcome, profile, scorecard, subject, terms)
         for kind in vars(room).values()
         if isinstance(kind, type) and issubclass(kind, Record) and kind.__module__ == room.__name__
     }
@@ -249,7 +271,27 @@ def test_the_items_and_the_problems_have_the_fields_that_are_listed(tmp_path: Pa
 
 
 def test_the_exit_codes_are_those_of_the_help() -> None:
-    from calibrant.cli.main import EPILOG
+    from calibrant.cli.app import EPILOG
 
     told = set(re.findall(r"^\| (\d+) \|", (FOLDER / "exit-codes.md").read_text(encoding="utf-8"), re.MULTILINE))
     assert set(re.findall(r"\b\d+\b", EPILOG)) | {"141"} == told
+
+
+def test_a_verdict_has_the_keys_that_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made(tmp_path)
+    run_of(tmp_path)
+    (told,) = json.loads(invoke("gate", "--json").out)["gates"]
+    keys = re.findall(r"^\| `(\w+)` \|", section("gates.md", "JSON"), re.MULTILINE)
+    assert sorted(told) == sorted(keys)
+
+
+def test_the_steps_of_a_verdict_are_those_of_the_code() -> None:
+    steps = re.findall(r"^(\d+)\. \*\*(\w+)\*\*", str(gate.__doc__), re.MULTILINE)
+    told = re.findall(r"^\| (\d+)\. (\w+) \|", section("gates.md", "The steps"), re.MULTILINE)
+    assert told == steps
+
+
+def test_what_calibrant_gate_ends_with_is_what_is_told() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|.*\| (\d)", (FOLDER / "gates.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {name: int(code) for name, code in rows if name in EXIT_CODES} == EXIT_CODES
