@@ -1,0 +1,175 @@
+"""The page of gates and grants: every verdict with its reasons, what moved, what is not named, what to do next."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+
+from calibrant import canonical
+from calibrant.authority.gate import Evidence, decide_all
+from calibrant.authority.grants import BINDS, read_grant
+from calibrant.records.figures import percent
+from calibrant.report.gate import digests_json, digests_view, gating_json, gating_view, grant_json, grant_view
+from calibrant.report.markdown import render_markdown
+from calibrant.report.view import Commands, Facts, Points, Table, View
+from calibrant.runs.gating import Gating
+from tests.authority import rigs
+from tests.authority.rigs import evidence, rig
+from tests.authority.states import STATES, Case, evidence_of
+from tests.report.test_scorecard import as_text, section
+
+ONE_OF_EACH = {
+    "pass": evidence(),
+    "fail": evidence(estimate=rigs.estimate(10, 40)),
+    "blocked": evidence(retired="replaced"),
+    "informational": evidence(grant=None),
+}
+
+
+def gating(*gates: Evidence, **more: Any) -> Gating:
+    named = [dataclasses.replace(gate, gate=f"g{n}") for n, gate in enumerate(gates)]
+    return Gating("run-1", decide_all(named), {}, {}, **more)
+
+
+def commands(view: View) -> list[str]:
+    found = section(view, "Next")
+    assert isinstance(found, Commands)
+    return [command for command, _ in found.rows]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("pass", "Run r: the gate g0 passes."),
+        ("fail", "Run r: the gate g0 fails."),
+        (
+            "blocked",
+            "Run r: the gate g0 is blocked: it is meant to gate, and the evidence cannot carry an honest claim.",
+        ),
+        (
+            "informational",
+            "Run r: the gate g0 gates nothing: authority was not earned, so its figure is informational.",
+        ),
+    ],
+)
+def test_one_gate_is_one_sentence(name: str, said: str) -> None:
+    assert gating_view(gating(ONE_OF_EACH[name]), "r").sentence == said
+
+
+def test_several_gates_are_counted() -> None:
+    view = gating_view(gating(*ONE_OF_EACH.values(), ONE_OF_EACH["pass"]), "r")
+    assert view.sentence == "Run r: blocked, of 5 gates (2 pass, 1 fail, 1 blocked, 1 informational)."
+    table = section(view, "Gates")
+    assert isinstance(table, Table)
+    assert [row[:2] for row in table.rows] == [(f"g{n}", v) for n, v in enumerate([*ONE_OF_EACH, "pass"])]
+    assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+@pytest.mark.parametrize(("part", "state"), [(part, state) for part, states in STATES.items() for state in states])
+def test_every_state_is_shown_with_its_reasons_in_every_form(part: str, state: str) -> None:
+    found = gating(evidence_of(Case()._replace(**{part: state})))
+    (verdict,) = found.verdicts
+    view = gating_view(found, "r")
+    why = section(view, f"Why g0 is {verdict.verdict}")
+    assert isinstance(why, Points)
+    assert why.points == verdict.reasons
+    text = as_text(view, COLUMNS="400")
+    assert all(" ".join(reason.split()) in " ".join(text.split()) for reason in verdict.reasons)
+    assert render_markdown(view)
+    told = gating_json(found)
+    assert json.loads(canonical.encode(told)) == json.loads(json.dumps(told))
+    assert told["gates"][0]["reasons"] == list(verdict.reasons)
+    assert told["verdict"] == verdict.verdict
+
+
+def test_what_moved_stands_with_its_field() -> None:
+    now = rig(claim=rigs.claim(construct="another"))
+    kept = {record.digest(): record.identity_bytes() for record in (rigs.claim(), now.claim) if record is not None}
+    (found,) = decide_all([evidence(now, grant=rigs.grant(rig()), kept=kept.get)])
+    view = gating_view(Gating("run-1", [found], {}, {}), "r")
+    moved = section(view, "What moved under the grant of release")
+    assert isinstance(moved, Points)
+    assert moved.points == ('claim_sha256: construct: "answering within a role" → "another"',)
+
+
+def test_what_a_grant_does_not_name_is_told() -> None:
+    free = rig(policy=rigs.policy(binds=()))
+    found = gating(evidence(free, grant=rigs.grant(free, names=[])))
+    told = section(gating_view(found, "r"), "What g0 depends on and its grant does not name")
+    assert isinstance(told, Points)
+    assert [point.partition(":")[0] for point in told.points] == [n for n in BINDS.values() if n != "decision_policy"]
+
+
+def test_a_claim_is_told_and_without_one_how_little_is_claimed() -> None:
+    found = gating(evidence())
+    reading = section(gating_view(found, "r"), "What g0 may be read to mean")
+    assert isinstance(reading, Facts)
+    assert reading.rows == (("reading", "No claim is made beyond these items, this instrument and this day."),)
+    claimed = found._replace(claims={"g0": rigs.claim(known_threats=("few",))}, warnings={"g0": ("outside",)})
+    view = gating_view(claimed, "r")
+    reading = section(view, "What g0 may be read to mean")
+    assert isinstance(reading, Facts)
+    assert ("threat", "few") in reading.rows
+    assert view.warnings == ("outside",)
+
+
+def test_what_is_to_be_known_first_stands_first_and_once() -> None:
+    found = gating(evidence(), evidence(), told=("run 2 of 3",), dropped=("strict",))
+    view = gating_view(found._replace(warnings={"g0": ("outside",), "g1": ("outside",)}), "r")
+    assert view.warnings[0] == "run 2 of 3"
+    assert '"strict"' in view.warnings[1]
+    assert view.warnings[2:] == ("outside",)
+    told = gating_json(found)
+    assert (told["warnings"], told["dropped"]) == (["run 2 of 3"], ["strict"])
+
+
+def test_what_to_do_next_follows_from_what_is_missing() -> None:
+    assert commands(gating_view(gating(evidence()), "r")) == ["calibrant show r"]
+    missing = commands(gating_view(gating(evidence(grant=None)), "a b; rm -rf ~"))
+    assert missing[0] == "calibrant grant digests --gate g0 --run 'a b; rm -rf ~'"
+    (found,) = gating(evidence(rig(study=None))).verdicts
+    assert found.calibration is not None
+    assert any("judge study" in line for line in commands(gating_view(Gating("x", [found], {}, {}), "r")))
+
+
+@pytest.mark.parametrize("state", STATES["grant"])
+def test_a_grant_is_shown_as_it_is_read(state: str) -> None:
+    of = evidence_of(Case(grant=state))
+    found = read_grant(of.grant, of.rig, of.at)
+    view = grant_view(found, "g.yaml", "release", of.rig)
+    assert view.sentence == f"g.yaml is {found.status} for the gate release."
+    digests = section(view, "The rig of today")
+    assert isinstance(digests, Facts)
+    assert [name for name, _ in digests.rows] == list(BINDS)
+    assert grant_json(found)["status"] == found.status
+    assert all(" ".join(reason.split()) in " ".join(as_text(view, COLUMNS="400").split()) for reason in found.reasons)
+
+
+def test_digests_are_printed_and_what_is_not_there_yet() -> None:
+    whole, bare = rig(), rig(dataset=None, study=None, claim=None)
+    view = digests_view("release", whole, (), "grants/r.yaml")
+    text = as_text(view)
+    assert all(record.digest() in text for record in whole.bound().values() if record is not None)
+    assert any(line.startswith("ssh-keygen -Y sign -n calibrant-grant ") for line in commands(view))
+    assert digests_view("release", bare, ("wanting",), None).warnings == ("wanting",)
+    told = digests_json("release", bare)
+    assert told["study_sha256"] is told["of"]["study"] is None
+    assert told["decision_policy_sha256"] == bare.policy.digest()
+
+
+def test_a_gate_whose_name_is_a_command_is_quoted() -> None:
+    view = digests_view("a;b", rig(), (), None)
+    assert "'grants/a;b.yaml'" in commands(view)[0]
+
+
+def test_the_figure_is_the_one_that_decides() -> None:
+    (told,) = gating_json(gating(evidence()))["gates"]
+    (found,) = gating(evidence()).verdicts
+    assert found.measure is not None
+    assert told["figure"] == found.measure.figure
+    assert percent(told["figure"]) in told["reasons"][0]
+    (none,) = gating_json(gating(evidence(estimate=None)))["gates"]
+    assert none["figure"] is none["estimate"] is none["method"] is None
