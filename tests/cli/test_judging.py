@@ -588,6 +588,7 @@ def test_judged_twice_then_with_another_prompt_then_more_often(bench: Bench) -> 
     assert invoke(*RUN).code == 0
     again = json.loads(invoke(*RUN, "--json").out)
     assert (again["kept"], again["labelled"], len(bench.asked)) == (3, 0, 3)
+    assert invoke(*RUN).out.startswith("The judge greets had labelled 3 answers before, and there was none to label.\n")
 
     more = json.loads(invoke(*RUN, "--repeats", "3", "--json").out)
     assert (more["kept"], more["labelled"], more["judgements"]) == (3, 0, 6)

@@ -181,11 +181,6 @@ def plan_json(policy: DecisionPolicy, needs: Sequence[Need], flips: int | None) 
 def judged_view(judge: Evaluator, judged: JudgedRun, run: str) -> View:
     """The page of what a judge made of a run."""
     tally = judged.tally
-    given = ", ".join(f"{count} {label}" for label, count in sorted(tally.labels.items())) or "none"
-    sentence = f"The judge {judge.id} gave {sum(tally.labels.values())} verdicts ({given})."
-    absent = tally.items - sum(tally.labels.values())
-    if absent:
-        sentence += f" {absent} answers have none, and are missing."
     warnings = judge.warnings
     if judge.capability.kind == "test-double":
         warnings = (*warnings, f"The judge is a test double ({judge.capability.because}): it never gates.")
@@ -201,4 +196,15 @@ def judged_view(judge: Evaluator, judged: JudgedRun, run: str) -> View:
         (f"calibrant show {run}", "the scorecard"),
         (f"calibrant gate {run}", "what the gates of the project say"),
     )
-    return View(sentence, warnings, (tally_section(tally), labels, Commands("Next", steps)))
+    return View(_came_to(judge, judged), warnings, (tally_section(tally), labels, Commands("Next", steps)))
+
+
+def _came_to(judge: Evaluator, judged: JudgedRun) -> str:
+    tally = judged.tally
+    if judged.kept and not tally.items:
+        more = f"; {tally.judgements} further repeats were added" if tally.judgements else ""
+        return f"The judge {judge.id} had labelled {judged.kept} answers before, and there was none to label{more}."
+    given = ", ".join(f"{count} {label}" for label, count in sorted(tally.labels.items())) or "none"
+    sentence = f"The judge {judge.id} gave {sum(tally.labels.values())} verdicts ({given})."
+    absent = tally.items - sum(tally.labels.values())
+    return f"{sentence} {absent} answers have none, and are missing." if absent else sentence
