@@ -27,13 +27,16 @@ def gate(
     run: RunName = "latest",
     runs: RunsFolder = None,
     gate: GateNames = None,
-    strict: Annotated[bool, typer.Option("--strict", help="End with 4 where a gate has no authority.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="End with 4 where a gate has no authority, or is gone.")
+    ] = False,
     json: Json = False,
 ) -> int:
     """Say what each gate makes of a run: pass, fail, blocked or informational, with every reason.
 
-    Ends with 0 for pass or informational, 1 for fail, 3 for blocked; with --strict, 4 where any gate is informational
-    and none is blocked or fails. A gate without authority says nothing either way: use --strict in a pipeline.
+    Ends with 0 for pass or informational, 1 for fail, 3 for blocked; with --strict, 4 where any gate is informational,
+    or was there when the run started and is gone, and none is blocked or fails. A gate without authority says nothing
+    either way: use --strict in a pipeline. What a grant that matches was given to is kept in the folder artifacts.
     """
     from calibrant.cli.gating import gate_run
 
@@ -63,7 +66,8 @@ def check(
 ) -> int:
     """Say whether a grant is matched, mismatched, expired or missing, why, and what moved.
 
-    Ends with 0 where it is matched, 1 where it is mismatched or missing, 3 where it is expired.
+    Ends with 0 where it is matched, 1 where it is mismatched or missing, 3 where it is expired. What a grant that
+    matches was given to is kept in the folder artifacts, so that what moves can be shown; the grant is only read.
     """
     from calibrant.cli.gating import check_grant
 
