@@ -6,6 +6,7 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
 
@@ -272,3 +273,37 @@ def test_gates_that_ask_for_no_correction_are_left_as_they_are() -> None:
     plain = evidence(estimate=rigs.estimate(27, 40))
     first, *_ = decide_all([plain, holm_gate(20), holm_gate(20, "b")])
     assert first.verdict == "pass"
+
+
+# --- edges ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parts", "verdict"),
+    [
+        ({"estimate": rigs.estimate(10, 10)}, "pass"),  # as many as the policy asks for
+        ({"estimate": rigs.estimate(36, 36, 4)}, "pass"),  # a tenth is missing, which is allowed
+        ({"estimate": rigs.estimate(36, 36, 5)}, "blocked"),
+        ({"started": rigs.NOW}, "pass"),
+        ({"started": rigs.NOW.replace(microsecond=1)}, "blocked"),
+    ],
+)
+def test_what_is_just_enough_is_enough(parts: dict[str, Any], verdict: str) -> None:
+    assert decide(evidence(**parts)).verdict == verdict
+
+
+@pytest.mark.parametrize(("seconds", "verdict"), [(0, "blocked"), (1, "pass")])
+def test_a_review_ends_at_its_instant(seconds: int, verdict: str) -> None:
+    stated = rigs.claim(review_expires_at=rigs.NOW.replace(second=seconds))
+    assert decide(evidence(rig(policy=policy(requires=("claim",)), claim=stated))).verdict == verdict
+
+
+def test_a_judge_that_the_gate_does_not_name_gates_nothing() -> None:
+    found = decide(evidence(rig(instrument=None, study=None)))
+    assert found.verdict == "informational"
+    assert "Labels are by a judge, and the gate names none." in found.reasons
+
+
+def test_as_many_faults_as_are_named_are_not_counted() -> None:
+    (said,) = decide(evidence(unsound=("a", "b", "c"))).reasons
+    assert said == "The run is not what it claims (a; b; c)."
