@@ -92,6 +92,12 @@ def test_another_instrument_or_rubric_is_drift() -> None:
     assert calibration(named, panel, standard(), NOW).status == "calibrated"
 
 
+def test_a_study_under_another_rubric_than_its_instrument_is_drift_too() -> None:
+    found = calibration(study(rubric_sha256=sha("x")), JUDGE, standard(), NOW)
+    assert found.status == "drifted"
+    assert "under the rubric" in found.reasons[0]
+
+
 def test_drift_is_said_before_what_else_is_short() -> None:
     assert calibration(study(approver=None), OTHER, standard(), NOW).status == "drifted"
 
