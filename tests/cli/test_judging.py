@@ -11,6 +11,7 @@ import os
 import re
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -185,6 +186,7 @@ NO_REPLY = {
 def test_attack_whatever_a_judge_replies_is_a_verdict_only_where_it_says_one(bench: Bench) -> None:
     said = {**UNREAD, **READ, **NO_REPLY}
     run = bench.answers(*["Hello"] * len(said))
+    bench.judge(options={"concurrency": 1})  # a program that breaks its word fails what else it was asked
     bench.tell({"*": PASS, **{f"c{n}@1": reply for n, reply in enumerate(said.values())}})
     refused(invoke(*RUN), f"{len(NO_REPLY)} judgements got no reply", code=5)
     given = labels(bench, run)
@@ -397,6 +399,53 @@ def test_gold_with_a_byte_order_mark_and_other_line_ends_is_the_same_gold(bench:
         shas.append(json.loads(done.out)["gold_sha256"])
     assert len(set(shas)) == 1
     assert len(bench.asked) == len(EIGHT)
+
+
+def _spoil(path: Path, sql: str) -> None:
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        assert database.execute(sql).rowcount > 0
+        database.commit()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code", "told"),
+    [
+        (
+            lambda path: _spoil(
+                path,
+                "UPDATE blobs SET data = CAST(replace(CAST(data AS TEXT), 'fail', 'pass') AS BLOB) "
+                "WHERE CAST(data AS TEXT) LIKE '%finish_reason%'",
+            ),
+            1,
+            "holds other bytes",
+        ),
+        (
+            lambda path: _spoil(
+                path, "UPDATE entries SET body = CAST(replace(CAST(body AS TEXT), '\"fail\"', '\"pass\"') AS BLOB)"
+            ),
+            1,
+            "is damaged: entry 0",
+        ),
+        (lambda path: _spoil(path, "DELETE FROM entries WHERE seq = 0"), 1, "is damaged"),
+        (lambda path: path.write_bytes(path.read_bytes()[:5_000]), 1, "damaged or cut short"),
+        (lambda path: path.write_bytes(b"no store at all"), 2, "no store"),
+    ],
+)
+def test_attack_a_store_that_holds_other_verdicts_serves_none(
+    bench: Bench, spoil: Callable[[Path], Any], code: int, told: str
+) -> None:
+    bench.answers("Hello", "Hi")
+    bench.tell({"*": FAIL})
+    assert invoke(*RUN).code == 0
+    run = bench.answers("Hello", "Hi")
+    store = bench.folder / "runs" / "judgements.db"
+    spoil(store)
+    refused(invoke(*RUN), "judgements.db", told, "move it aside", code=code)
+    assert (len(bench.asked), labels(bench, run)) == (2, {})
+    store.rename(bench.folder / "aside.db")
+    assert invoke(*RUN).code == 0
+    assert labels(bench, run) == {"c0": "fail", "c1": "fail"}
+    verified(run)
 
 
 # --- judges that fail -----------------------------------------------------------------------------------------------

@@ -122,7 +122,7 @@ def report(
 
     A study of EvalGlass is read too: its arithmetic is checked, and what it lacks here is said.
     """
-    from calibrant.cli.judging import show_study
+    from calibrant.cli.figures import show_study
 
     return show_study(path, standard, judge, "json" if json else "markdown" if markdown else "text")
 
@@ -195,7 +195,7 @@ def plan(
 
     Asks nobody anything: it is computed from what you expect of the judge, exactly where that is possible.
     """
-    from calibrant.cli.judging import Expected, plan_study
+    from calibrant.cli.figures import Expected, plan_study
 
     return plan_study(standard, Expected(sensitivity, specificity, prevalence), as_json=json)
 
@@ -242,7 +242,7 @@ def agreement(
     markdown: Markdown = False,
 ) -> int:
     """Compute agreement with intervals from ratings in a file. Of an unknown instrument: it can calibrate no judge."""
-    from calibrant.cli.judging import Columns, show_agreement
+    from calibrant.cli.figures import Columns, show_agreement
 
     columns = Columns(tuple(item), tuple(gold), tuple(judge), tuple(by or ()), slices)
     return show_agreement(

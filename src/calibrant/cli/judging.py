@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,15 +14,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Final, cast
 
-from calibrant.authority.agreement import agreement_of_study, needs_of
+from calibrant.authority.agreement import agreement_of_study
 from calibrant.authority.calibration import calibration
-from calibrant.authority.study import JudgeAgreementStudy
 from calibrant.cli.places import open_named, reference_to, runs_folder
 from calibrant.cli.printing import print_json, print_view
 from calibrant.cli.trouble import Stopped, say
-from calibrant.errors import InputError, MachineError, Problem, Where, nearest, one_of, quote
-from calibrant.interop import evalglass
-from calibrant.interop.ratings import read_ratings
+from calibrant.errors import CheckFailed, InputError, MachineError, Problem, Where, nearest, one_of, quote
 from calibrant.judging.disturb import AUTHORITY
 from calibrant.judging.engine import Tally
 from calibrant.judging.pace import Pace
@@ -30,15 +27,13 @@ from calibrant.judging.panel import Evaluator
 from calibrant.judging.probes import PROBES
 from calibrant.judging.store import FILE as JUDGEMENTS
 from calibrant.judging.store import JudgementStore
-from calibrant.records.authority import CalibrationStandard, DecisionPolicy, ProbeName
-from calibrant.records.documents import read_document
+from calibrant.records.authority import DecisionPolicy, ProbeName
 from calibrant.records.gold import JudgedItem
 from calibrant.report.escape import visible
-from calibrant.report.judge import judge_json, judge_view, judged_json, judged_view, plan_json, plan_view
+from calibrant.report.judge import judge_json, judge_view, judged_json, judged_view
 from calibrant.report.probe import probe_json, probe_view
-from calibrant.report.study import agreement_json, ratings_view, study_json, study_view
+from calibrant.report.study import study_json, study_view
 from calibrant.runs.artifacts import Artifacts
-from calibrant.runs.files import read_input
 from calibrant.runs.folder import make_folder
 from calibrant.runs.gatefiles import read_record
 from calibrant.runs.gold import GoldSet, load_gold, load_items
@@ -49,11 +44,9 @@ from calibrant.runs.probing import probe_judge as run_probes
 from calibrant.runs.probing import read_report, write_report
 from calibrant.runs.project import project_root
 from calibrant.runs.studies import refuse_approved, study_from, write_study
-from calibrant.stats.planning import expected_table, items_for_rate
-from calibrant.values import Undefined
 
 _SHOW_EVERY: Final = 5.0
-_PASS, _FAIL = "pass", "fail"
+_MEND: Final = f"Restore {JUDGEMENTS} from a copy, or move it aside: judges are asked again; runs keep their labels."
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,32 +150,6 @@ def make_study(
     return 0
 
 
-def show_study(path: Path, standard: Path | None, judge_path: Path | None, form: str) -> int:
-    """Show a study of a file, ours or EvalGlass's, and what it is worth for a judge."""
-    study, lacks = _read_study(path)
-    policy = read_record(standard, DecisionPolicy) if standard is not None else None
-    wanted = policy.standard if policy is not None else None
-    agreement = agreement_of_study(study, standard=wanted)
-    worth = None
-    if judge_path is not None:
-        worth = calibration(study, load_judge(judge_path).instrument, wanted, datetime.now(UTC))
-    if form == "json":
-        print_json({"file": str(path), "lacks": list(lacks), **study_json(study, agreement, calibration=worth)})
-        return 0
-    view = study_view(study, agreement, calibration=worth)
-    print_view(replace(view, warnings=(*view.warnings, *lacks)), form)
-    return 0
-
-
-def _read_study(path: Path) -> tuple[JudgeAgreementStudy, tuple[str, ...]]:
-    """The study in a file; one without a schema is read as EvalGlass's, with what it lacks here."""
-    document = read_document(read_input(path), str(path))
-    if "schema" in document.fields("a study"):
-        return document.record(JudgeAgreementStudy), ()
-    read = evalglass.read_study(path)
-    return read.record, read.lacks
-
-
 @dataclass(frozen=True, slots=True)
 class Said:
     """Which text of an item is judged, and who is said to have written it where a probe says so."""
@@ -267,91 +234,18 @@ def _items_file(gold: GoldSet, item: JudgedItem) -> Path:
     return given.path.parent / given.gold.items
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """What is expected of a judge that was not studied yet."""
-
-    sensitivity: float
-    specificity: float
-    prevalence: float
-
-
-def plan_study(path: Path, expected: Expected, *, as_json: bool) -> int:
-    """Show how many gold items the standard of a policy takes."""
-    policy = read_record(path, DecisionPolicy)
-    standard = policy.standard
-    if standard is None:
-        found = f"the policy {quote(policy.id)} without a standard"
-        raise InputError(Problem(found, "a policy with `standard`", "Add what a judge has to show.", Where(str(path))))
-    if not 0 < expected.prevalence < 1:
-        found, where = f"a prevalence of {expected.prevalence:g}", Where(field="--prevalence")
-        raise InputError(Problem(found, "gold of both classes: more than 0 and less than 1", where=where))
-    table = expected_table(
-        expected.prevalence, sensitivity=expected.sensitivity, specificity=expected.specificity, labels=(_PASS, _FAIL)
-    )
-    needs, flips = needs_of(table, _PASS, standard), _items_for_flips(standard)
-    if as_json:
-        print_json(plan_json(policy, needs, flips))
-    else:
-        print_view(plan_view(policy, needs, flips))
-    return 0
-
-
-def _items_for_flips(standard: CalibrationStandard) -> int | None:
-    """How many items let the bound of the flip rate be met where no verdict flips."""
-    if standard.max_flip_rate is None:
-        return None
-    plan = items_for_rate(0.0, standard.max_flip_rate, side="high", level=standard.level, method="Wilson")
-    return None if isinstance(plan, Undefined) else plan.n
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """What the columns of a file of ratings are."""
-
-    item: tuple[str, ...]
-    gold: tuple[str, ...]
-    judges: tuple[str, ...]
-    by: tuple[str, ...]
-    slices: str | None
-
-
-def show_agreement(
-    path: Path, columns: Columns, read_as: Mapping[str, str], labels: Sequence[str], unread: str, form: str
-) -> int:
-    """Show the agreement of each judge of a file with its gold."""
-    table = read_ratings(
-        path,
-        item=columns.item,
-        judges=columns.judges,
-        gold=columns.gold,
-        by=columns.by,
-        slice=columns.slices,
-        read_as=read_as,
-        labels=labels,
-        unread=unread,
-    )
-    documents = {}
-    for number, judge in enumerate(table.judges):
-        agreement = table.agreement(judge)
-        if form == "json":
-            documents[judge] = {"notes": list(table.notes(judge)), **agreement_json(agreement)}
-            continue
-        if number:
-            sys.stdout.write("\n")
-        print_view(ratings_view(judge, agreement, notes=table.notes(judge), unread=table.rule), form)
-    if form == "json":
-        print_json({"labels": list(table.labels), "unread": unread, "judges": documents})
-    return 0
-
-
 @contextmanager
 def _store(runs: Path | None) -> Iterator[JudgementStore]:
     """The judgements of the project, which are served rather than asked again."""
     folder = runs_folder(runs)
     make_folder(folder)
-    with JudgementStore.open(folder / JUDGEMENTS) as store:
-        yield store
+    try:
+        with JudgementStore.open(folder / JUDGEMENTS) as store:
+            yield store
+    except (CheckFailed, InputError) as refused:
+        if JUDGEMENTS in str(refused):
+            refused.add_note(_MEND)
+        raise
 
 
 def _keep(near: Path, judge: Evaluator) -> None:
