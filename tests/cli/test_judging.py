@@ -26,7 +26,7 @@ from calibrant.ledger.store import Ledger
 from calibrant.records.grounding import Label
 from calibrant.records.judge import Judgement
 from calibrant.runs.run import Run
-from tests.cli.rigs import COMMAND, Done, clean, command, invoke
+from tests.cli.rigs import COMMAND, Done, clean, invoke
 from tests.runs.judgefiles import PROMPT, RUBRIC, answered_run, write_judge
 
 PASS, FAIL = '{"critique": "looked", "verdict": "pass"}', '{"critique": "looked", "verdict": "fail"}'
@@ -249,17 +249,19 @@ def test_attack_a_response_that_plays_the_judge_is_quoted_and_passes_nowhere(
     verified(run)
 
 
-def test_attack_a_response_is_shown_to_the_judge_as_it_stands_and_never_as_a_template(bench: Bench) -> None:
+def test_attack_a_response_is_shown_to_the_judge_as_it_stands_and_never_as_a_template(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
     run = bench.answers(*ORDERS)
-    (bench.folder / "echo.py").write_text(
-        'def judge(asked: str) -> str:\n    open("seen", "a").write(asked + "\\0")\n'
-        '    return \'{"verdict": "fail"}\'\n',
+    (bench.folder / "judge_of_orders.py").write_text(
+        'seen = []\ndef judge(asked: str) -> str:\n    seen.append(asked)\n    return \'{"verdict": "fail"}\'\n',
         encoding="utf-8",
     )
-    bench.judge(subject="python:echo.judge", options=None)
-    done = command(*RUN, cwd=bench.folder)
+    bench.judge(subject="python:judge_of_orders.judge", options=None)
+    done = invoke(*RUN)
     assert done.code == 0, done.err
-    seen = (bench.folder / "seen").read_text(encoding="utf-8").split("\0")[:-1]
+    seen = sys.modules.pop("judge_of_orders").seen
     expected = [f"{RUBRIC}\nQ: Question {n}?\nA: {order}\nSay pass or fail." for n, order in enumerate(ORDERS)]
     assert sorted(seen) == sorted(expected)
     assert set(labels(bench, run).values()) == {"fail"}
@@ -589,30 +591,25 @@ def test_a_run_that_is_being_worked_on_is_left_alone_with_one_message(bench: Ben
     assert bench.asked == []
 
 
-@pytest.mark.parametrize("what", ["run", "study"])
-def test_a_full_disk_is_one_message_and_what_was_judged_stays(bench: Bench, what: str) -> None:
+def test_a_full_disk_is_one_message_and_what_was_judged_stays(bench: Bench) -> None:
     run = bench.answers(*["Hello"] * 30)
-    bench.gold({f"i{n}": "pass" if n % 2 else "fail" for n in range(30)})
-    argv = RUN if what == "run" else STUDY
-    long = json.dumps({"critique": "c" * 40_000, "verdict": "pass"})
-    bench.tell({"*": long})
+    bench.tell({"*": json.dumps({"critique": "c" * 40_000, "verdict": "pass"})})
 
     def little_room() -> None:
         _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, most))
 
-    with judging(bench, argv, asked=1, preexec_fn=little_room) as process:
+    with judging(bench, RUN, asked=1, preexec_fn=little_room) as process:
         out, err = process.communicate(timeout=30)
     refused(Done(process.returncode, out, err), "cannot write to", "What was recorded before is kept.", code=5)
     assert err.count("\n") == 1
-    before = len(bench.asked)
-    assert 2 <= before < 30
-    assert not (bench.folder / "studies").exists()
+    assert 2 <= len(bench.asked) < 30
     verified(run)
-    assert invoke(*argv).code == 0
+    assert invoke(*RUN).code == 0
     asked = Counter(bench.asked)
     assert len(asked) == 30
     assert sum(asked.values()) <= 30 + 6, "only what was not durable may be asked again"
+    assert set(labels(bench, run).values()) == {"pass"}
     verified(run)
 
 
