@@ -222,3 +222,43 @@ def test_a_probe_that_the_standard_asks_for_has_to_be_clear(report: ProbeReport 
     found = calibration(study(), JUDGE, standard(probes={"order": 0.1}), NOW, probes=report)
     assert found.status == ("calibrated" if said is None else "uncalibrated")
     assert said is None or said in found.reasons[0]
+
+
+# --- edges, and what does not exist ---------------------------------------------------------------------------------
+
+
+def nobody_read() -> ProbeReport:
+    """A probe whose every item lacks one of its three verdicts."""
+    (result,) = probe_report(JUDGE).results
+    blind = tuple(rating.model_copy(update={"again": None}) for rating in result.ratings)
+    return ProbeReport(
+        judge_instrument_sha256=JUDGE.digest(),
+        results=(result.model_copy(update={"ratings": blind}),),
+        made_at=NOW,
+    )
+
+
+def test_a_figure_that_does_not_exist_meets_nothing() -> None:
+    single = status(study(ratings(repeats=1)), min_repeats=1, max_flip_rate=0.5)
+    assert single == Calibration("uncalibrated", ("The flip rate is undefined (no item was judged twice).",))
+    found = calibration(study(), JUDGE, standard(probes={"order": 1.0}), NOW, probes=nobody_read())
+    assert found.status == "uncalibrated"
+    assert "The probe order shows nothing" in found.reasons[0]
+    one_class = status(study(rated([("pass", "pass")] * 30)), min_kappa=0.0, min_specificity=0.0, min_sensitivity=0.0)
+    assert "Specificity is undefined (no observation)." in one_class.reasons
+
+
+@pytest.mark.parametrize(
+    ("of", "fields"),
+    [
+        (study(made_at=NOW), {}),
+        (study(), {"min_kappa": 0.0}),
+        (
+            study([r.model_copy(update={"verdicts": (None, None)}) if r.item == "i0" else r for r in ratings(10)]),
+            {"min_gold_per_class": 9},  # one of twenty is just the share that may be unread
+        ),
+        (study(), {"min_kappa": kappa_bound(study().agreement, 0.95)}),
+    ],
+)
+def test_what_is_just_enough_is_enough(of: JudgeAgreementStudy, fields: dict[str, Any]) -> None:
+    assert status(of, **fields) == Calibration("calibrated")
