@@ -49,6 +49,14 @@ def refusal(gold: GoldSet, given: Any, judge: Any = JUDGE) -> str:
     return str(refused.value)
 
 
+def test_a_repeat_that_got_no_reply_is_no_verdict_and_makes_no_study(gold: GoldSet) -> None:
+    given = judgements(gold, SAID)
+    lost = judgement(gold.items["q2"], None, 2, absent="failed", reason="timeout: no reply within 120 s")
+    told = refusal(gold, [*(j for j in given if (j.item_sha256, j.repeat) != (lost.item_sha256, 2)), lost])
+    assert 'a judgement of "q2" for repeat 2 that got no reply' in told
+    assert "Judge it again; what was judged is served." in told
+
+
 def test_a_study_carries_every_repeat_and_counts_what_was_not_read(gold: GoldSet) -> None:
     study = made(gold)
     assert [(r.item, r.gold, r.verdicts, r.slice) for r in study.ratings] == [

@@ -62,7 +62,8 @@ def _sentence(judge: str, findings: Mapping[ProbeName, Finding]) -> str:
     parts = [
         f"{found}: {', '.join(names[found])}" for found in ("bias", "unclear", "clear", "not made") if found in names
     ]
-    return f"The judge {judge} under {len(findings)} probes. {'; '.join(parts).capitalize()}."
+    count = "one probe" if len(findings) == 1 else f"{len(findings)} probes"
+    return f"The judge {judge} under {count}. {'; '.join(parts).capitalize()}."
 
 
 def _bar(result: ProbeResult, found: Finding, level: float) -> Bar:

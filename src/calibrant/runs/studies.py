@@ -56,7 +56,7 @@ def study_from(
 
     Raises:
         InputError: naming each item in gold that was not judged or lacks a repeat, each judgement by another
-            instrument or of another content, each gold label that the judge cannot give.
+            instrument, of another content or without a reply, each gold label that the judge cannot give.
     """
     gold.refuse_other_labels(judge.labels)
     verdicts = _verdicts(judge, gold, judgements)
@@ -100,6 +100,9 @@ def _verdicts(judge: Studied, gold: GoldSet, judgements: Iterable[Judgement]) ->
         elif name is None:
             fix = "Judge the items of the gold set, as they were labelled."
             findings.add(Problem(f"{what}, which is no item of the gold set", "judgements of its items", fix))
+        elif judgement.absent == "failed":
+            fix = "Judge it again; what was judged is served."
+            findings.add(Problem(f"{what} for repeat {judgement.repeat} that got no reply", "a reply", fix))
         elif judgement.verdict is not None and judgement.verdict not in judge.labels:
             findings.add(Problem(f"{what}: {quote(judgement.verdict)}", f"one of the labels: {one_of(judge.labels)}"))
         elif judgement.repeat in found.setdefault(name, {}):
