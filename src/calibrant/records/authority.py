@@ -87,7 +87,7 @@ class DecisionPolicy(Record):
     max_missing_fraction: Probability = 0.0
     standard: CalibrationStandard | None = None
     requires: Many[Literal["claim", "signature"]] = ()
-    binds: Many[Bindable] = ("study", "evaluator_capability")
+    binds: Many[Bindable] = ("study", "dataset_validation", "evaluator_capability")
     approvals: AtLeastOne = 1
     correction: Literal["none", "holm"] = "none"
     discovery_boards: Literal["refuse", "accept"] = "refuse"
