@@ -71,6 +71,7 @@ class JudgeAgreementStudy(Record):
     gold_frame: Frame | None = None
     gold_raters: Many[Name] = ()
     gold_tuned: bool = False
+    gold_tuned_for: Many[Id] = ()
     ratings: Many[StudyRating] = ()
     made_at: Instant | None = None
     approver: Name | None = None
@@ -169,6 +170,7 @@ def make_study(
     gold_frame: Frame,
     gold_raters: Sequence[str],
     gold_tuned: bool,
+    gold_tuned_for: Sequence[str] = (),
     made_at: datetime,
 ) -> JudgeAgreementStudy:
     """The study that ratings give. Nobody has approved it yet.
@@ -190,6 +192,7 @@ def make_study(
         gold_frame=gold_frame,
         gold_raters=tuple(gold_raters),
         gold_tuned=gold_tuned,
+        gold_tuned_for=tuple(gold_tuned_for),
         ratings=tuple(ratings),
         made_at=made_at,
         **figures_of(table, positive),
@@ -204,7 +207,7 @@ def _hold_to(name: str, stored: Any, follows: Any, source: str) -> None:
         same = stored == follows
     if not same:
         fix = "Make the study anew from its ratings; a figure is never typed in."
-        refuse(f"`{name}` {_shown(stored)}", f"{_shown(follows)}, which follows from {source}", fix)
+        refuse(f"`{name}` {_shown(stored)}", f"{_shown(follows)}, which follows from {source}", fix, field=name)
 
 
 def _shown(value: Any) -> str:

@@ -39,8 +39,15 @@ infer   - you have a best guess that nothing you hold settles; it is marked as a
 decline - nothing you hold determines the answer, and you do not guess
 """
 
+_NO_FACT = """\
+{% if not states %}{{ question }}
+Answer in at most {{ word_cap }} words.
+{% else %}"""
+"""A challenge without an outcome is graded by its label: it is answered, and nothing is staked on it."""
+
 _JSON = (
     _EVIDENCE
+    + _NO_FACT
     + """\
 Question: {{ question }}
 
@@ -51,11 +58,13 @@ Reply with one JSON object and nothing else:
 {"stance": "assert" or "infer" or "decline", "answer": {{ form }} (null when you decline), \
 "confidence": a number from 0 to 1 (the probability that the answer is right), \
 "how": one sentence on how it could be checked}
-Use at most {{ word_cap }} words."""
+Use at most {{ word_cap }} words.
+{% endif %}"""
 )
 
 _LINES = (
     _EVIDENCE
+    + _NO_FACT
     + """\
 Question: {{ question }}
 
@@ -67,7 +76,8 @@ STANCE: assert, infer or decline
 ANSWER: {{ form }} (empty when you decline)
 CONFIDENCE: {% for word in words %}{{ word }}, {% endfor %}or a percentage
 HOW: one sentence on how it could be checked
-Use at most {{ word_cap }} words."""
+Use at most {{ word_cap }} words.
+{% endif %}"""
 )
 
 _PLAIN = (
@@ -157,6 +167,7 @@ def build_request(
         evidence=evidence,
         earlier=challenge.turns[:-1],
         question=challenge.question.strip(),
+        states=challenge.outcome is not None,
         form=describe(challenge.outcome),
         word_cap=word_cap,
         words=tuple(elicitation.words),

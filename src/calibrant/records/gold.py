@@ -72,7 +72,8 @@ class Gold(Record):
     """The labels of one rater, made under one codebook.
 
     ``items`` names the file of the items (JSONL); ``codebook`` a file beside it, or ``codebook_sha256`` its digest.
-    ``tuned`` lists the judges whose prompt or rubric was written with these labels: them it cannot certify.
+    ``tuned`` lists the judges whose prompt or rubric was written with these labels, by id or by the digest of
+    instrument, prompt or rubric: them it cannot certify.
     """
 
     schema_name: ClassVar[str] = "calibrant.gold.v1"

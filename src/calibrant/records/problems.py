@@ -51,11 +51,13 @@ def no_lines(path: tuple[str | int, ...]) -> int | None:
     return None
 
 
-def refuse(found: str, expected: str, fix: str | None = None) -> NoReturn:
-    """Refuse a field from inside a validator, in the words of a `Problem`."""
-    raise PydanticCustomError(
-        _CUSTOM, "{found}; expected {expected}", {"found": found, "expected": expected, "fix": fix}
-    )
+def refuse(found: str, expected: str, fix: str | None = None, *, field: str | None = None) -> NoReturn:
+    """Refuse a field from inside a validator, in the words of a `Problem`.
+
+    A validator of a whole record names the ``field`` that is at fault, where it is one.
+    """
+    context = {"found": found, "expected": expected, "fix": fix, "field": field}
+    raise PydanticCustomError(_CUSTOM, "{found}; expected {expected}", context)
 
 
 def problems_of(
@@ -64,7 +66,8 @@ def problems_of(
     """Every error that ``refused`` holds about ``value``, which was to become a ``model``."""
     found: dict[str, Problem] = {}
     for error in refused.errors(include_url=False):
-        path = _written_path(error["loc"], value)
+        within = error.get("ctx", {}).get("field") if error["type"] == _CUSTOM else None
+        path = _written_path((*error["loc"], within) if within is not None else error["loc"], value)
         problem = _problem(error, model, path)
         field = ".".join(part for part in (where.field, field_name(path)) if part) or None
         line = lines(path) if lines is not no_lines else None

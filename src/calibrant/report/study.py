@@ -91,6 +91,9 @@ def _study_warnings(study: JudgeAgreementStudy) -> Iterator[str]:
         yield f"Kappa does not exist ({study.kappa_undefined}): such a study says nothing about agreement."
     if study.gold_tuned:
         yield "The gold was used to write or tune this judge: it cannot certify it."
+    elif study.gold_tuned_for:
+        listed = ", ".join(study.gold_tuned_for)
+        yield f"The gold was used to tune other judges ({listed}): where this one came of one of them, do not approve."
     if study.gold_frame == "discovery":
         yield "The gold is a discovery set: its items were picked, so its figures are no rates."
     if study.approver is None:
@@ -239,7 +242,7 @@ def _needs(needs: tuple[Need, ...]) -> Section:
     rows = tuple(
         (need.label, str(need.have), _wanted(need.wanted), _wanted(need.more), need.asked_by) for need in needs
     )
-    title = "Gold that the standard takes, if the rates above are the true ones"
+    title = "Gold that lets the standard be met 4 times in 5, if the rates above are the true ones"
     return Table(title, ("", "there are", "it takes", "more", "asked by"), rows, frozenset({1, 2, 3}))
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from calibrant.authority.study import JudgeAgreementStudy, StudyRating, make_study
 from calibrant.errors import InputError, Problem, Where, one_of, quote
 from calibrant.records.documents import read_document
-from calibrant.records.judge import Instrument, Judgement
+from calibrant.records.judge import Instrument, JudgeInstrument, Judgement
 from calibrant.runs.assembly import Findings
 from calibrant.runs.files import read_input
 from calibrant.runs.folder import json_in, make_folder, write_whole
@@ -82,9 +82,17 @@ def study_from(
         gold_sha256=gold.digest(),
         gold_frame=gold.frame,
         gold_raters=tuple(sorted(gold.labels)),
-        gold_tuned=judge.id in gold.tuned,
+        gold_tuned=not _names_of(judge).isdisjoint(gold.tuned),
+        gold_tuned_for=gold.tuned,
         made_at=made_at,
     )
+
+
+def _names_of(judge: Studied) -> frozenset[str]:
+    """All that gold may call a judge that was tuned with it: its id, which can be changed, and its digests."""
+    instrument = judge.instrument
+    texts = (instrument.prompt_sha256,) if isinstance(instrument, JudgeInstrument) else instrument.members
+    return frozenset((judge.id, instrument.digest(), instrument.rubric_sha256, *texts))
 
 
 def _verdicts(judge: Studied, gold: GoldSet, judgements: Iterable[Judgement]) -> dict[str, dict[int, str | None]]:
