@@ -128,7 +128,9 @@ DATASET = DatasetValidation(
 def capability(kind: str = "judge") -> EvaluatorCapability:
     named = JUDGE.digest() if kind in ("judge", "test-double") else None
     because = "it is scripted" if kind == "test-double" else None
-    return EvaluatorCapability.model_validate({"kind": kind, "instrument_sha256": named, "because": because})
+    raters = ["ann", "ben"] if kind == "human" else []
+    fields = {"kind": kind, "instrument_sha256": named, "because": because, "raters": raters}
+    return EvaluatorCapability.model_validate(fields)
 
 
 _POLICY, _CAPABILITY, _STUDY, _CLAIM = policy(), capability(), study(), claim()
@@ -212,7 +214,8 @@ def labelling(of: Rig) -> Labelling:
     kind = of.capability.kind
     if of.instrument is not None and kind in ("judge", "test-double"):
         return Labelling(frozenset({"judge"}), frozenset({of.instrument.digest()}), frozenset({"pass"}))
-    return Labelling(frozenset({"person" if kind == "human" else "mechanical"}), passing=frozenset({"pass"}))
+    by = frozenset({"person" if kind == "human" else "mechanical"})
+    return Labelling(by, passing=frozenset({"pass"}), raters=frozenset(of.capability.raters))  # type: ignore[arg-type]
 
 
 def unjudged(kind: str = "mechanical", **parts: Any) -> Rig:

@@ -6,6 +6,7 @@ step, and a word that the reasons have to hold; `expected` follows from that tab
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from functools import cache
@@ -331,9 +332,9 @@ _LABELS: Final = {
 def _labelling(case: Case) -> Labelling:
     own = _own_labels(case.capability)
     if case.labels == "people":
-        return Labelling(own.graders - {"mechanical"} | {"person"}, own.judges, own.passing)
+        return dataclasses.replace(own, graders=own.graders - {"mechanical"} | {"person"})
     if case.labels == "reversed":
-        return Labelling(own.graders, own.judges, frozenset({"fail"}))
+        return dataclasses.replace(own, passing=frozenset({"fail"}))
     return _LABELS.get(case.labels, own)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import random
 from collections import Counter
@@ -252,6 +253,17 @@ def test_gates_of_one_family_have_to_show_more() -> None:
     three = decide_all([alone, holm_gate(20, "b"), holm_gate(20, "c")])
     assert [found.verdict for found in three] == ["fail", "fail", "fail"]
     assert "As one of 3 gates (Holm)" in three[0].reasons[-1]
+
+
+@pytest.mark.parametrize(
+    ("raters", "unnamed", "said"),
+    [({"ann", "ben"}, False, "pass"), ({"ann"}, False, "informational"), ({"ann", "ben"}, True, "informational")],
+)
+def test_people_count_where_the_evaluator_names_them(raters: set[str], unnamed: bool, said: str) -> None:
+    of = rigs.unjudged("human")
+    people = dataclasses.replace(rigs.labelling(of), raters=frozenset(raters), unnamed=unnamed)
+    found = decide(evidence(of, labelling=people))
+    assert (found.verdict, found.raters) == (said, ("ann", "ben"))
 
 
 def test_taking_the_authority_of_one_gate_away_does_not_ease_the_others() -> None:

@@ -267,6 +267,7 @@ def _panel(draw: st.DrawFn, fields: Fields) -> Fields:
 
 
 def _capability(draw: st.DrawFn, fields: Fields) -> Fields:
+    fields = {**fields, "raters": tuple(sorted(set(fields["raters"]))) if fields["kind"] == "human" else ()}
     if fields["kind"] == "judge" and fields["instrument_sha256"] is None:
         return {**fields, "instrument_sha256": "c" * 64}
     return {**fields, "instrument_sha256": None} if fields["kind"] in ("mechanical", "human") else fields

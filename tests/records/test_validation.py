@@ -13,6 +13,7 @@ from calibrant.errors import InputError, Where
 from calibrant.records.base import Record
 from calibrant.records.board import BoardHeader, Challenge, Evidence, Seat, Source
 from calibrant.records.grounding import Expectation, Label, Resolution, Sealed
+from calibrant.records.judge import EvaluatorCapability
 from calibrant.records.outcome import Boolean, Categorical, Date, Interval, Number, Option, Set, Text
 from calibrant.records.problems import shown
 from calibrant.records.profile import LabelChoice, LabelSet, Profile, TestType
@@ -58,6 +59,7 @@ def read(kind: type[Record], fields: dict[str, Any]) -> Record:
         (Resolution, {**RESOLVED, "status": "pending"}),
         (Resolution, {**RESOLVED, "status": "error", "reason": "no such program"}),
         (Label, {**LABELLED, "label": "pass"}),
+        (EvaluatorCapability, {"kind": "human", "raters": ["Ada", "Björn"]}),
         (SubjectIdentity, {**SUBJECT, "temperature": None, "seed": None}),
         (Start, {"run": "a", "board_sha256": A, "subject_sha256": A, "at": "2026-03-01 11:30:00+02:00"}),
     ],
@@ -141,6 +143,9 @@ def test_what_is_sound_is_taken(kind: type[Record], fields: dict[str, Any]) -> N
         (Label, LABELLED, "a label, or a non-score"),
         (Label, {**LABELLED, "label": "pass", "non_score": "unparsed"}, "a label, or a non-score"),
         (Label, {**LABELLED, "label": "pass", "epoch": 0}, "1 or more"),
+        (EvaluatorCapability, {"kind": "mechanical", "raters": ["Ada"]}, "only people are raters"),
+        (EvaluatorCapability, {"kind": "human", "raters": ["b", "a"]}, "each name once, in sorted order"),
+        (EvaluatorCapability, {"kind": "human", "raters": ["a", "a"]}, "each name once, in sorted order"),
         (Terms, {}, 'run: found nothing; expected the field "run"'),
         (Request, {"challenge": "a", "epoch": 1, "json_schema": {"a": {1: 2}}}, "expected text"),
         (Option, {"name": "a", "prior": 2}, "1 or less"),

@@ -94,7 +94,7 @@ class Made:
         (gate,) = gates_of(self.project, read_judge, [name])
         with of._reading() as ledger:
             source = RunSource(ledger)
-            rig = gate.rig(validate(source), labelling_of(ledger, source, gate.policy).others)
+            rig = gate.rig(validate(source), labelling_of(ledger, source, gate.policy))
         digests = {field: record.digest() for field, record in rig.bound().items() if record is not None}
         return {
             "schema": AuthorityGrant.schema_name,

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from calibrant.authority.gate import Labelling
 from calibrant.errors import InputError
 from calibrant.judging.judge import Judge
 from calibrant.records.grounding import Label
@@ -370,7 +371,7 @@ def test_a_grant_that_is_not_there_is_missing(passing: tuple[Made, Run]) -> None
     project, finished = passing
     (gate,) = gates_of(project.project, no_judge)
     with finished._reading() as ledger:
-        rig = gate.rig(validate(RunSource(ledger)), "mechanical")
+        rig = gate.rig(validate(RunSource(ledger)), Labelling())
     at = datetime.now(UTC) + timedelta(minutes=1)
     there = check_grant(project.project, project.root / "grants/release.json", gate, rig, at)
     gone = check_grant(project.project, project.root / "grants/gone.json", gate, rig, at)
@@ -566,6 +567,32 @@ def test_labels_by_people_are_a_human_evaluators(judged: JudgedProject) -> None:
     assert said(judged, finished)[0] == "informational"
     finished.label(by_people([19]))
     assert said(judged, finished)[0] == "pass"
+
+
+def test_labels_by_somebody_else_are_another_evaluator(judged: JudgedProject) -> None:
+    """Whoever labels the failures anew has the figure in their hand: the grant is for those who labelled."""
+    judged.gates({})
+    finished = judged.answered()
+    finished.label([label.model_copy(update={"label": "fail"}) for label in by_people(range(20))])
+    judged.approve(finished)
+    assert said(judged, finished)[0] == "fail"
+    finished.label([label.model_copy(update={"rater": "mallory"}) for label in by_people(range(20))])
+    (found,) = judged.gate(finished).verdicts
+    assert found.verdict == "informational"
+    assert 'labels by "mallory" count now' in "\n".join(found.reasons)
+    (moved,) = found.grant.moved
+    assert moved.changes == ("raters: ['ann'] → ['mallory']",)
+    assert found.raters == ("mallory",)
+
+
+def test_labels_by_nobody_pass_nothing(judged: JudgedProject) -> None:
+    judged.gates({})
+    finished = judged.answered()
+    finished.label([label.model_copy(update={"rater": None}) for label in by_people(range(20))])
+    judged.approve(finished)
+    verdict_, why = said(judged, finished)
+    assert verdict_ == "informational"
+    assert "gave no name" in why
 
 
 def test_labels_elsewhere_on_the_board_are_not_behind_a_figure_of_pairs(judged: JudgedProject) -> None:

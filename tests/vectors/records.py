@@ -284,6 +284,7 @@ RECORDS: dict[type[Record], list[dict[str, Any]]] = {
         {"kind": "judge", "instrument_sha256": A, "probes_sha256": B},
         {"kind": "test-double", "because": "a script"},
         {"kind": "human"},
+        {"kind": "human", "raters": ["Ada", "Björn"]},
     ],
     JudgedItem: [
         {"id": "greet-in@1", "fields": {"question": "?", "response": "é\r\n"}, "slice": "tone", "author": "m"}

@@ -48,12 +48,15 @@ class Labelling:
     """Who labelled what an estimate counts.
 
     ``graders`` are the kinds of them (`mechanical` is the rule that compares with a resolution), ``judges`` the
-    instruments of the judges, ``passing`` the labels that count as a pass where judges or people label.
+    instruments of the judges, ``passing`` the labels that count as a pass where judges or people label. ``raters`` are
+    the people by name, ``unnamed`` tells whether some of them gave none.
     """
 
     graders: frozenset[Grader] = frozenset()
     judges: frozenset[str] = frozenset()
     passing: frozenset[str] = frozenset()
+    raters: frozenset[str] = frozenset()
+    unnamed: bool = False
 
     @property
     def others(self) -> Literal["mechanical", "human"]:
@@ -94,7 +97,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a gate says, with which authority, and why."""
+    """What a gate says, with which authority, and why. ``raters`` are the people whose labels count, if people's do."""
 
     gate: str
     verdict: Ruling
@@ -105,6 +108,7 @@ class Verdict:
     measure: Measure | None
     grant: GrantReading
     calibration: Calibration | None = None
+    raters: tuple[str, ...] = ()
 
 
 def decide(evidence: Evidence) -> Verdict:
@@ -143,7 +147,16 @@ def _alone(evidence: Evidence) -> Verdict:
     measured = measure(evidence.policy, evidence.estimate, evidence.rig.study)
     shown = None if isinstance(measured, Undefined) else measured
     found = Verdict(
-        evidence.gate, "informational", "gating", (), evidence.policy, evidence.estimate, shown, grant, judged
+        gate=evidence.gate,
+        verdict="informational",
+        authority="gating",
+        reasons=(),
+        policy=evidence.policy,
+        estimate=evidence.estimate,
+        measure=shown,
+        grant=grant,
+        calibration=judged,
+        raters=evidence.rig.capability.raters,
     )
     wanting = [(level, tuple(reasons)) for level, reasons in _authority_steps(evidence, grant, judged)]
     first = next((level for level, reasons in wanting if reasons), None)
@@ -234,6 +247,8 @@ def _unjudged(evidence: Evidence, judged: Calibration | None) -> Iterator[str]:
         yield "Labels are by a judge, and the gate names none."
     if kind in ("mechanical", "human"):
         yield from _taken_for_another(kind, evidence.labelling)
+    if kind == "human":
+        yield from _other_people(evidence)
     if evidence.policy.estimate == "corrected" and judged is None:
         yield "The policy corrects the rate by the study of a judge, and the gate has no judge."
 
@@ -243,6 +258,16 @@ def _taken_for_another(kind: str, labelling: Labelling) -> Iterator[str]:
         yield f"Labels are by a judge, and the gate takes its evaluator for {kind}."
     elif labelling.graders and labelling.others != kind:
         yield f"Labels are by a {labelling.others} evaluator, and the gate takes it for {kind}."
+
+
+def _other_people(evidence: Evidence) -> Iterator[str]:
+    """Whoever labels anew has the figure in their hand, so whose labels count is part of what is approved."""
+    labelling, named = evidence.labelling, frozenset(evidence.rig.capability.raters)
+    if labelling.unnamed:
+        yield "Some labels are by people who gave no name: nobody can approve who labels."
+    if "person" in labelling.graders and labelling.raters != named:
+        told = " and ".join(", ".join(map(quote, sorted(names))) or "nobody" for names in (labelling.raters, named))
+        yield f"Whose labels count and whom the evaluator names are not the same people: {told}."
 
 
 def _lapsed(evidence: Evidence, judged: Calibration | None) -> Iterator[str]:

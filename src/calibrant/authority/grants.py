@@ -139,10 +139,17 @@ def _moved(grant: AuthorityGrant, rig: Rig, kept: Kept) -> Iterator[Moved]:
         if current is None:
             yield Moved(field, blessed, None, f"{field} is of what the gate has not: it has no {BINDS[field]} now.")
         elif current != blessed:
-            reason = f"{field} is not that of today: the {BINDS[field]} moved."
+            reason = f"{field} is not that of today: the {BINDS[field]} moved{_to(record)}."
             yield Moved(field, blessed, current, reason, difference(blessed, current, kept))
         elif field == "study_sha256" and rig.study_is_of_another():
             yield _study_of_another(blessed, rig, kept)
+
+
+def _to(record: Record | None) -> str:
+    """Where to it moved, where that is people: their names are told whether or not the blessed text was kept."""
+    if not isinstance(record, EvaluatorCapability) or not record.raters:
+        return ""
+    return f", and labels by {', '.join(map(quote, record.raters))} count now"
 
 
 def _study_of_another(blessed: str, rig: Rig, kept: Kept) -> Moved:

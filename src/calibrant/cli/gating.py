@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from calibrant.authority.gate import overall
+from calibrant.authority.gate import Labelling, overall
 from calibrant.authority.grants import GrantStatus, Rig
 from calibrant.cli.places import open_named, reference_to, runs_folder
 from calibrant.cli.printing import print_json, print_view
@@ -98,11 +98,11 @@ def _chosen(project: ProjectFolder, name: str | None, path: Path | None = None) 
 def _rig(gate: Gate, reference: str | None, runs: Path | None) -> Rig:
     """What the gate depends on; of the board as a run holds it, where there is a run."""
     if reference is None and next(run_folders(runs_folder(runs)), None) is None:
-        return gate.rig(None, "mechanical")
+        return gate.rig(None, Labelling())
     run = open_named(reference if reference is not None else "latest", runs)
     with Ledger.open(run.folder / RUN_DB, write=False) as ledger:
         source = RunSource(ledger)
-        return gate.rig(validate(source), labelling_of(ledger, source, gate.policy).others)
+        return gate.rig(validate(source), labelling_of(ledger, source, gate.policy))
 
 
 def _wanting(gate: Gate, rig: Rig) -> Sequence[str]:

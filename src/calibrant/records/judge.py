@@ -61,7 +61,8 @@ Instrument: TypeAlias = JudgeInstrument | PanelInstrument
 class EvaluatorCapability(Record):
     """What gave the labels behind a number, and what of it was shown.
 
-    A ``test-double`` never gates, whatever else is approved; ``because`` says what makes it one.
+    A ``test-double`` never gates, whatever else is approved; ``because`` says what makes it one. ``raters`` are the
+    people whose labels count, sorted by name: what a `human` evaluator is made of.
     """
 
     schema_name: ClassVar[str] = "calibrant.evaluator-capability.v1"
@@ -70,6 +71,15 @@ class EvaluatorCapability(Record):
     instrument_sha256: Digest | None = None
     probes_sha256: Digest | None = None
     because: Prose | None = None
+    raters: Many[Name] = ()
+
+    @model_validator(mode="after")
+    def _raters_are_people(self) -> Self:
+        if self.raters and self.kind != "human":
+            refuse(f"`raters` for a {self.kind} evaluator", "none: only people are raters", field="raters")
+        if list(self.raters) != sorted(set(self.raters)):
+            refuse(f"the raters {quote(list(self.raters))}", "each name once, in sorted order", field="raters")
+        return self
 
     @model_validator(mode="after")
     def _judges_are_named(self) -> Self:

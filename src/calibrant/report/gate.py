@@ -71,6 +71,8 @@ def _row(found: Verdict) -> tuple[str, ...]:
 
 def _of_gate(found: Verdict, claim: ClaimSpec | None) -> Iterator[Section]:
     yield Points(f"Why {found.gate} is {found.verdict}", found.reasons)
+    if found.raters:
+        yield Points(f"Whose labels count for {found.gate}", found.raters)
     moved = tuple(line for move in found.grant.moved for line in lines_moved(move))
     if moved:
         yield Points(f"What moved under the grant of {found.gate}", moved)
@@ -133,6 +135,7 @@ def _verdict_json(found: Verdict) -> dict[str, Any]:
         "estimate": _record_json(found.estimate),
         "figure": measured.figure if measured is not None else None,
         "method": measured.method if measured is not None else None,
+        "raters": list(found.raters),
         "grant": grant_json(found.grant),
         "calibration": None
         if found.calibration is None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from calibrant import canonical
 from calibrant.authority.claims import outside
@@ -65,10 +65,11 @@ class Gate:
         """The instrument that judges now."""
         return self.judged.instrument if self.judged is not None else None
 
-    def capability(self, others: EvaluatorKind) -> EvaluatorCapability:
-        """What gives the labels: the gate's judge, or without one what gave those of the run."""
+    def capability(self, labelling: Labelling) -> EvaluatorCapability:
+        """What gives the labels: the gate's judge, or without one what gave those of the run, people by name."""
         if self.judged is None:
-            return EvaluatorCapability(kind=others)
+            people = labelling.raters if labelling.others == "human" else ()
+            return EvaluatorCapability(kind=labelling.others, raters=tuple(sorted(people)))
         digest = self.judged.instrument.digest()
         probes = self.probes.digest() if self.probes is not None else None
         if self.judged.double is not None:
@@ -77,12 +78,9 @@ class Gate:
             )
         return EvaluatorCapability(kind="judge", instrument_sha256=digest, probes_sha256=probes)
 
-    def rig(self, dataset: DatasetValidation | None, others: EvaluatorKind) -> Rig:
+    def rig(self, dataset: DatasetValidation | None, labelling: Labelling) -> Rig:
         """Everything that the gate depends on."""
-        return Rig(self.policy, self.capability(others), dataset, self.instrument, self.study, self.claim)
-
-
-EvaluatorKind: TypeAlias = Literal["mechanical", "human"]
+        return Rig(self.policy, self.capability(labelling), dataset, self.instrument, self.study, self.claim)
 
 
 class Gating(NamedTuple):
@@ -227,7 +225,7 @@ def _evidence(project: ProjectFolder, gate: Gate, scored: _Scored) -> Evidence:
     source, at = scored.source, scored.at
     labelling = labelling_of(scored.ledger, source, gate.policy)
     file = read_grant_file(project.root / gate.spec.grant) if gate.spec.grant is not None else None
-    rig = gate.rig(scored.dataset, labelling.others)
+    rig = gate.rig(scored.dataset, labelling)
     return Evidence(
         gate=gate.spec.id,
         rig=rig,
@@ -297,10 +295,13 @@ def labelling_of(ledger: Ledger, source: RunSource, policy: DecisionPolicy) -> L
         graders.add("mechanical")
     labelled = {test_type.label_set: test_type for test_type in rules.values() if test_type.rule == "labels"}
     sets = (source.profile.labels_of(test_type).labels for test_type in labelled.values())
+    people = [label.rater for label in last.values() if label.grader == "person"]
     return Labelling(
         graders=frozenset(graders),
         judges=frozenset(label.instrument_sha256 for label in last.values() if label.instrument_sha256 is not None),
         passing=frozenset(choice.name for choices in sets for choice in choices if choice.counts == "pass"),
+        raters=frozenset(name for name in people if name is not None),
+        unnamed=None in people,
     )
 
 
