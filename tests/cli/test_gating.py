@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -236,6 +237,35 @@ def test_before_any_run_the_board_is_not_known(project: Made) -> None:
     assert done.code == 0
     shown(done, "There is no run to derive dataset_validation_sha256 from")
     assert json.loads(invoke("grant", "digests", "--json").out)["dataset_validation_sha256"] is None
+
+
+def cut(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def zeroed(data: bytes) -> bytes:
+    return data[:9000] + bytes(4000) + data[13000:]
+
+
+@pytest.mark.parametrize("spoil", [cut, zeroed, lambda _: b"no store" * 700, lambda _: b""])
+def test_a_run_that_cannot_be_read_is_blocked_and_fails_no_gate(ready: Made, spoil: Callable[[bytes], bytes]) -> None:
+    approve(ready)
+    (path,) = (ready.root / "runs").glob("*/run.db")
+    path.write_bytes(spoil(path.read_bytes()))
+    done = gate("--json")
+    assert done.code == 3
+    told = json.loads(done.out)
+    assert sorted(told) == ["gates", "reasons", "run", "verdict"]
+    assert (told["run"], told["verdict"], told["gates"]) == (path.parent.name, "blocked", [])
+    assert "run.db" in told["reasons"][0]
+    for command in (("gate",), ("gate", "--strict"), ("grant", "digests"), ("grant", "check", "grants/release.json")):
+        spoken = invoke(*command)
+        assert (spoken.code, spoken.out) == (3, "")
+        assert spoken.err.startswith("calibrant: The run cannot be read, so no gate can be checked on it: ")
+
+
+def test_a_gate_that_cannot_be_read_is_still_wrong_usage_on_a_damaged_run(ready: Made) -> None:
+    assert 'found the gate "relaese"' in refused("gate", "--gate", "relaese", "--json")
 
 
 # --- what goes wrong ------------------------------------------------------------------------------------------------

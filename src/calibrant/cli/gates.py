@@ -34,9 +34,9 @@ def gate(
 ) -> int:
     """Say what each gate makes of a run: pass, fail, blocked or informational, with every reason.
 
-    Ends with 0 for pass or informational, 1 for fail, 3 for blocked; with --strict, 4 where any gate is informational,
-    or was there when the run started and is gone, and none is blocked or fails. A gate without authority says nothing
-    either way: use --strict in a pipeline. What a grant that matches was given to is kept in the folder artifacts.
+    Ends with 0 for pass or informational, 1 for fail, 3 for blocked or a run that cannot be read; with --strict, 4
+    where any gate is informational, or was there when the run started and is gone, and none is blocked or fails. A gate
+    without authority says nothing either way: use --strict in a pipeline. What a grant that matches was given to is kept in the folder artifacts.
     """
     from calibrant.cli.gating import gate_run
 
@@ -66,7 +66,8 @@ def check(
 ) -> int:
     """Say whether a grant is matched, mismatched, expired or missing, why, and what moved.
 
-    Ends with 0 where it is matched, 1 where it is mismatched or missing, 3 where it is expired. What a grant that
+    Ends with 0 where it is matched, 1 where it is mismatched or missing, 3 where it is expired, or the run whose board
+    it is about cannot be read. What a grant that
     matches was given to is kept in the folder artifacts, so that what moves can be shown; the grant is only read.
     """
     from calibrant.cli.gating import check_grant

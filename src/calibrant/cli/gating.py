@@ -9,9 +9,9 @@ from typing import Final
 
 from calibrant.authority.gate import Labelling, overall
 from calibrant.authority.grants import GrantStatus, Rig
-from calibrant.cli.places import open_named, reference_to, runs_folder
+from calibrant.cli.places import reference_to, runs_folder
 from calibrant.cli.printing import print_json, print_view
-from calibrant.errors import InputError, Problem, Where, one_of, quote
+from calibrant.errors import CannotCheck, CheckFailed, InputError, Problem, Where, one_of, quote
 from calibrant.ledger.store import Ledger
 from calibrant.report.gate import (
     digests_json,
@@ -20,13 +20,15 @@ from calibrant.report.gate import (
     gating_view,
     grant_json,
     grant_view,
+    unread_json,
 )
-from calibrant.runs.folder import RUN_DB, run_folders
-from calibrant.runs.gating import EXIT_CODES, Gate, gates_of, labelling_of, validate
+from calibrant.runs.folder import LATEST, RUN_DB, find_run, run_folders
+from calibrant.runs.gating import EXIT_CODES, Gate, gates_of, labelling_of, unreadable, validate
 from calibrant.runs.gating import check_grant as read_grant_file
 from calibrant.runs.gating import gate_run as decide_run
 from calibrant.runs.judges import read_judged
 from calibrant.runs.project import PROJECT_FILE, ProjectFolder, find_project
+from calibrant.runs.run import Run
 from calibrant.runs.source import RunSource
 
 UNEARNED: Final = 4
@@ -38,8 +40,15 @@ _GRANT_CODES: Final[dict[GrantStatus, int]] = {"matched": 0, "mismatched": 1, "m
 def gate_run(reference: str, runs: Path | None, gates: Sequence[str], *, strict: bool, as_json: bool) -> int:
     """Show what the gates say about a run; the exit code is theirs."""
     project = _project()
-    run = open_named(reference, runs)
-    found = decide_run(run, project, read_judged, gates=gates)
+    folder = find_run(reference, runs_folder(runs))
+    try:
+        run = _opened(folder)
+        found = decide_run(run, project, read_judged, gates=gates)
+    except CannotCheck as unread:
+        if not as_json:
+            raise
+        print_json(unread_json(folder.name, [str(unread)]))
+        return unread.exit_code
     if as_json:
         print_json(gating_json(found))
     else:
@@ -74,6 +83,18 @@ def check_grant(path: Path, gate: str | None, reference: str | None, runs: Path 
     return _GRANT_CODES[found.status]
 
 
+def _opened(folder: Path) -> Run:
+    """The run in a folder that holds one.
+
+    Raises:
+        CannotCheck: where it cannot be read.
+    """
+    try:
+        return Run(folder)
+    except (CheckFailed, InputError) as wrong:
+        raise unreadable(wrong) from wrong
+
+
 def _project() -> ProjectFolder:
     project = find_project(Path.cwd())
     if project is None:
@@ -99,8 +120,15 @@ def _rig(gate: Gate, reference: str | None, runs: Path | None) -> Rig:
     """What the gate depends on; of the board as a run holds it, where there is a run."""
     if reference is None and next(run_folders(runs_folder(runs)), None) is None:
         return gate.rig(None, Labelling())
-    run = open_named(reference if reference is not None else "latest", runs)
-    with Ledger.open(run.folder / RUN_DB, write=False) as ledger:
+    folder = find_run(reference if reference is not None else LATEST, runs_folder(runs))
+    try:
+        return _rig_of(gate, folder)
+    except CheckFailed as damaged:
+        raise unreadable(damaged) from damaged
+
+
+def _rig_of(gate: Gate, folder: Path) -> Rig:
+    with Ledger.open(_opened(folder).folder / RUN_DB, write=False) as ledger:
         source = RunSource(ledger)
         return gate.rig(validate(source), labelling_of(ledger, source, gate.policy))
 

@@ -123,6 +123,11 @@ def gating_json(found: Gating) -> dict[str, Any]:
     }
 
 
+def unread_json(run: str, reasons: Sequence[str]) -> dict[str, Any]:
+    """What is said of a run that no gate can be checked on, as plain JSON values."""
+    return {"run": run, "verdict": "blocked", "gates": [], "reasons": list(reasons)}
+
+
 def _verdict_json(found: Verdict) -> dict[str, Any]:
     measured = found.measure
     return {

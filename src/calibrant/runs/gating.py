@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +15,18 @@ from calibrant.authority.claims import outside
 from calibrant.authority.gate import Evidence, Labelling, Verdict, decide_all
 from calibrant.authority.grants import UNSIGNED, GrantReading, Rig, read_grant
 from calibrant.authority.study import JudgeAgreementStudy
-from calibrant.errors import InputError, MachineError, Problem, Where, nearest, one_of, quote
+from calibrant.errors import (
+    CalibrantError,
+    CannotCheck,
+    CheckFailed,
+    InputError,
+    MachineError,
+    Problem,
+    Where,
+    nearest,
+    one_of,
+    quote,
+)
 from calibrant.grounding.check import check_board
 from calibrant.ledger.store import Ledger
 from calibrant.records.authority import ClaimSpec, DatasetValidation, DecisionPolicy
@@ -143,14 +156,12 @@ def gate_run(
 
     Raises:
         InputError: for gates that cannot be read.
-        CheckFailed: for a ledger that cannot be scored.
+        CannotCheck: for a run that cannot be read or scored.
     """
     at = clock()
     wanted = gates_of(project, read_judge, gates)
     family = gates_of(project, read_judge) if any(g.policy.correction == "holm" for g in wanted) else wanted
-    verified = verify(run.folder)
-    with Ledger.open(run.folder / RUN_DB, write=False) as ledger:
-        scored = _scored(ledger, verified, at)
+    with _reading(run.folder, at) as scored:
         evidence = {gate.spec.id: _evidence(project, gate, scored) for gate in family}
         warnings = {gate.spec.id: outside_of(gate.claim, scored.source, at) for gate in wanted}
         dropped = tuple(_dropped(project, scored.sealed))
@@ -159,6 +170,27 @@ def gate_run(
     kept = keep_matched(project, ((gate, evidence[gate.spec.id].rig, decided[gate.spec.id].grant) for gate in wanted))
     claims = {gate.spec.id: gate.claim for gate in wanted if gate.claim is not None}
     return Gating(run.id, verdicts, claims, warnings, dropped, (*_standing(run), *kept))
+
+
+@contextmanager
+def _reading(folder: Path, at: datetime) -> Iterator[_Scored]:
+    """A run as gates read it; what is wrong with it meanwhile says that it cannot be checked, and nothing of a gate."""
+    try:
+        with contextlib.ExitStack() as stack:
+            try:
+                verified = verify(folder)
+                ledger = stack.enter_context(Ledger.open(folder / RUN_DB, write=False))
+                scored = _scored(ledger, verified, at)
+            except InputError as no_run:
+                raise unreadable(no_run) from no_run
+            yield scored
+    except CheckFailed as damaged:
+        raise unreadable(damaged) from damaged
+
+
+def unreadable(wrong: CalibrantError) -> CannotCheck:
+    """What is said of a run that cannot be read or scored: that it cannot be checked, which is no failed gate."""
+    return CannotCheck(f"The run cannot be read, so no gate can be checked on it: {wrong}")
 
 
 def keep_matched(project: ProjectFolder, read: Iterable[tuple[Gate, Rig, GrantReading]]) -> Iterator[str]:
@@ -181,7 +213,11 @@ def outside_of(claim: ClaimSpec | None, source: RunSource, at: datetime) -> tupl
 
 def _standing(run: Run) -> Iterator[str]:
     """How often this was tried: the one run that passes of many says less than one run."""
-    standing = run.standing()
+    try:
+        standing = run.standing()
+    except (CheckFailed, InputError) as damaged:
+        yield f"The register beside the run cannot be read, so starts cannot be counted: {damaged}"
+        return
     if standing is None:
         yield "No register lies beside the run: how many starts there were on this board and subject is not known."
     elif standing.starts > 1:
