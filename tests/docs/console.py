@@ -23,6 +23,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.docs.served import program_folder
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 
@@ -108,9 +110,10 @@ def run(steps: list[Block | Command], folder: Path) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """This environment with ``calibrant`` first on the path, and without what changes how output looks."""
+    """This environment with a served ``calibrant`` first on the path, and without what changes how output looks."""
     kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "FORCE_COLOR", "NO_COLOR")}
-    return {**kept, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    first = (str(program_folder()), str(Path(sys.executable).parent), os.environ["PATH"])
+    return {**kept, "PATH": os.pathsep.join(first)}
 
 
 def _written(number: int, step: Block | Command, notes: Path) -> str:

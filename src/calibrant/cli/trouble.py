@@ -73,7 +73,9 @@ def exit_code_of(action: Callable[[], int]) -> int:
 
 
 def say(text: str) -> None:
-    """Write a message for people to the standard error."""
+    """Write a message for people to the standard error, behind what was printed so far."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
     with contextlib.suppress(OSError, ValueError):  # nobody listens: there is nobody to tell
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
