@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from calibrant.authority.gate import decide_all
 from calibrant.authority.measures import Measure, measure, p_value
+from calibrant.grounding.score import METRICS
+from calibrant.records.authority import Metric
 from calibrant.records.scorecard import Estimate
 from calibrant.stats.correction import rogan_gladen
 from calibrant.values import Undefined
@@ -194,3 +197,28 @@ def test_a_family_of_gates_is_corrected_as_statsmodels_does(passed: list[int]) -
     assert [v.verdict for v, sure in zip(verdicts, clear, strict=True) if sure] == [
         w for w, sure in zip(wanted, clear, strict=True) if sure
     ]
+
+
+@pytest.mark.parametrize("statistic", ["bound", "point", "worst-case"])
+@pytest.mark.parametrize(("direction", "worst"), [("at-least", 38 / 42), ("at-most", 40 / 42)])
+def test_the_worst_case_is_told_whatever_is_compared(statistic: str, direction: str, worst: float) -> None:
+    found = made(policy(statistic=statistic, direction=direction), estimate(38, 40, 2))
+    assert found.worst == pytest.approx(worst, abs=1e-12)
+
+
+def test_a_policy_may_be_about_every_rate_of_a_scorecard_and_no_other() -> None:
+    assert get_args(Metric) == METRICS
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("seat:x", '; what there is: "seat:a", "seat:b"'),
+        ("test_type:x", '; what there is: "test_type:t"'),
+        ("seat:a", ""),
+        ("board", ""),
+    ],
+)
+def test_a_slice_that_is_not_there_names_those_that_are(asked: str, told: str) -> None:
+    none = measure(policy(slice=asked), None, slices=("board", "seat:a", "seat:b", "test_type:t"))
+    assert none == Undefined(f"The run has no pass_rate of {asked}: nothing was evaluated{told}")

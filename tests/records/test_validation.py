@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.errors import InputError, Where
+from calibrant.records.authority import DecisionPolicy
 from calibrant.records.base import Record
 from calibrant.records.board import BoardHeader, Challenge, Evidence, Seat, Source
 from calibrant.records.grounding import Expectation, Label, Resolution, Sealed
@@ -27,6 +28,7 @@ PASS, FAIL = {"name": "p", "counts": "pass"}, {"name": "f", "counts": "fail"}
 PROFILE = {"id": "h", "label_sets": LABEL_SETS, "test_types": [{**GROUNDING, "graders": ["mechanical"]}]}
 HEADER = {"profile_sha256": A, "frame": "discovery", "seats": [SEAT], "challenges": 1, "challenges_sha256": A}
 RESOLVED = {"challenge": "a", "epoch": 1, "sealed_sha256": A, "resolver": {"kind": "k", "version": "1"}, "at": AT}
+POLICY = {"id": "p", "metric": "pass_rate", "threshold": 0.5, "min_n": 1}
 LABELLED = {"challenge": "a", "epoch": 1, "code": "right", "grader": "mechanical"}
 
 
@@ -146,6 +148,8 @@ def test_what_is_sound_is_taken(kind: type[Record], fields: dict[str, Any]) -> N
         (EvaluatorCapability, {"kind": "mechanical", "raters": ["Ada"]}, "only people are raters"),
         (EvaluatorCapability, {"kind": "human", "raters": ["b", "a"]}, "each name once, in sorted order"),
         (EvaluatorCapability, {"kind": "human", "raters": ["a", "a"]}, "each name once, in sorted order"),
+        (DecisionPolicy, {**POLICY, "metric": "passrate"}, 'Did you mean "pass_rate"?'),
+        (DecisionPolicy, {**POLICY, "metric": "kappa"}, ' or "pass_rate"'),
         (Terms, {}, 'run: found nothing; expected the field "run"'),
         (Request, {"challenge": "a", "epoch": 1, "json_schema": {"a": {1: 2}}}, "expected text"),
         (Option, {"name": "a", "prior": 2}, "1 or less"),

@@ -165,6 +165,27 @@ def test_a_gate_whose_name_is_a_command_is_quoted() -> None:
     assert "'grants/a;b.yaml'" in commands(view)[0]
 
 
+def test_the_interval_of_the_table_is_the_one_that_decides() -> None:
+    """The scorecard's own interval (Wilson) may lie on the other side of the threshold."""
+    whole = rig(policy=rigs.policy(threshold=0.84))
+    found = gating(evidence(whole, estimate=rigs.estimate(38, 40, low=0.85, high=0.98), grant=rigs.grant(whole)))
+    (verdict,) = found.verdicts
+    assert verdict.verdict == "fail"
+    table = section(gating_view(found, "r"), "Gates")
+    assert isinstance(table, Table)
+    row = dict(zip(table.columns, table.rows[0], strict=True))
+    assert (row["rate"], row["interval"], row["asked"]) == ("95.0% [83.1%, 99.4%]", "Clopper-Pearson", "bound ≥ 84.0%")
+    assert "worst case" not in row
+    missing = gating(evidence(whole, estimate=rigs.estimate(38, 40, 2), grant=rigs.grant(whole)), evidence())
+    table = section(gating_view(missing, "r"), "Gates")
+    assert isinstance(table, Table)
+    assert table.columns[-1] == "worst case"
+    assert [row[-1] for row in table.rows] == ["90.5%", "95.0%"]
+    told = gating_json(missing)["gates"][0]
+    assert (told["value"], told["worst"]) == (0.95, pytest.approx(38 / 42, abs=1e-12))
+    assert told["figure"] == told["low"] == pytest.approx(0.8308, abs=1e-4)
+
+
 def test_the_figure_is_the_one_that_decides() -> None:
     (told,) = gating_json(gating(evidence()))["gates"]
     (found,) = gating(evidence()).verdicts

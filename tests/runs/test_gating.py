@@ -16,6 +16,7 @@ import pytest
 from calibrant.authority.gate import Labelling
 from calibrant.errors import InputError
 from calibrant.judging.judge import Judge
+from calibrant.records.board import BoardHeader
 from calibrant.records.grounding import Label
 from calibrant.records.judge import JudgeInstrument
 from calibrant.records.judgefile import JudgeFile
@@ -297,15 +298,28 @@ def test_a_slice_that_the_board_has_not(project: Made) -> None:
     project.policy(slice="seat:nobody")
     finished = project.run()
     project.grant(finished)
-    hold(project, finished, said="blocked", because="nothing was evaluated")
+    seats = [f"seat:{seat.id}" for seat in header_of(finished).seats]
+    told = ", ".join(f'"{name}"' for name in seats)
+    hold(project, finished, said="blocked", because=f"nothing was evaluated; what there is: {told}.")
 
 
-@pytest.mark.parametrize("metric", ["pass_rate", "no_such_rate"])
-def test_a_metric_that_the_run_has_not(project: Made, metric: str) -> None:
-    project.policy(metric=metric)
+def header_of(of: Run) -> BoardHeader:
+    with of._reading() as ledger:
+        return RunSource(ledger).header
+
+
+def test_a_metric_that_the_run_has_not(project: Made) -> None:
+    project.policy(metric="pass_rate")
     finished = project.run()
     project.grant(finished)
-    assert "nothing was evaluated" in reasons(project, finished)
+    assert "The run has no pass_rate of board: nothing was evaluated." in reasons(project, finished)
+
+
+def test_a_metric_that_is_none_is_refused_before_anything_is_run(project: Made) -> None:
+    """A policy with a typo would be sealed, approved and signed before it was seen to gate nothing."""
+    project.policy(metric="passrate")
+    with pytest.raises(InputError, match=r'metric: found "passrate"; expected .*Did you mean "pass_rate"\?'):
+        project.run()
 
 
 def test_answers_that_cannot_be_read_do_not_pay(project: Made) -> None:

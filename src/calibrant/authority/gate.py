@@ -70,7 +70,7 @@ class Evidence:
 
     ``subject`` says what answered, ``frame`` what the board is, ``started`` when the run began. ``sealed`` holds the
     policies that it was started under, by digest. ``unsound`` is what of the run's claims did not follow from its
-    ledger when it was derived again.
+    ledger when it was derived again; ``slices`` are the names of the parts of the board that it has figures of.
     """
 
     gate: str
@@ -87,6 +87,7 @@ class Evidence:
     labelling: Labelling = Labelling()
     retired: str | None = None
     unsound: tuple[str, ...] = ()
+    slices: tuple[str, ...] = ()
     kept: Kept = lambda _: None
 
     @property
@@ -144,7 +145,7 @@ def overall(verdicts: Sequence[Verdict]) -> Ruling:
 def _alone(evidence: Evidence) -> Verdict:
     grant = read_grant(evidence.grant, evidence.rig, evidence.at, approvals=evidence.approvals, kept=evidence.kept)
     judged = _calibration(evidence)
-    measured = measure(evidence.policy, evidence.estimate, evidence.rig.study)
+    measured = measure(evidence.policy, evidence.estimate, evidence.rig.study, slices=evidence.slices)
     shown = None if isinstance(measured, Undefined) else measured
     found = Verdict(
         gate=evidence.gate,

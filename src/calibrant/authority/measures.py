@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from calibrant.authority.study import JudgeAgreementStudy
+from calibrant.errors import quote
 from calibrant.records.authority import DecisionPolicy
 from calibrant.records.figures import percent
 from calibrant.records.scorecard import Estimate
@@ -19,7 +21,8 @@ from calibrant.values import Undefined
 class Measure:
     """What is compared: the rate with its interval at the policy's level, the figure taken from it, and the outcome.
 
-    ``passes`` of ``units`` is the rate in whole units, for a test.
+    ``worst`` is the rate with all that is missing counted against the gate, ``passes`` of ``units`` the rate in whole
+    units, for a test.
     """
 
     value: float
@@ -31,6 +34,7 @@ class Measure:
     sentence: str
     passes: int
     units: int
+    worst: float
 
 
 class _Rate(NamedTuple):
@@ -41,18 +45,23 @@ class _Rate(NamedTuple):
 
 
 def measure(
-    policy: DecisionPolicy, estimate: Estimate | None, study: JudgeAgreementStudy | None = None
+    policy: DecisionPolicy,
+    estimate: Estimate | None,
+    study: JudgeAgreementStudy | None = None,
+    *,
+    slices: Sequence[str] = (),
 ) -> Measure | Undefined:
     """What ``policy`` makes of an estimate; undefined where there is nothing to compare.
 
     A bound that decides is exact (Clopper–Pearson) where observations are independent; where epochs repeat, it is the
-    estimate's own interval over clusters, which has to be at the policy's level.
+    estimate's own interval over clusters, which has to be at the policy's level. ``slices`` are what the board has, to
+    be told where the policy names another.
 
     Raises:
         ValueError: for clustered observations at another level than the policy's.
     """
     if estimate is None:
-        return Undefined(f"The run has no {policy.metric} of {policy.slice}: nothing was evaluated")
+        return Undefined(_not_there(policy, slices))
     if estimate.value is None or not estimate.n:
         why = f" ({estimate.undefined})" if estimate.undefined else ""
         return Undefined(f"Nothing was decided{why}: nothing evaluated is not a pass")
@@ -60,10 +69,19 @@ def measure(
     rate = _rate(policy, estimate, study, passes)
     if isinstance(rate, Undefined):
         return rate
-    figure = _figure(policy, estimate, rate)
+    worst = _worst(policy, estimate, rate)
+    figure = {"point": rate.value, "worst-case": worst, "bound": _bound(policy, rate)}[policy.statistic]
     holds = figure >= policy.threshold if policy.direction == "at-least" else figure <= policy.threshold
     sentence = _sentence(policy, rate, figure, holds=holds)
-    return Measure(*rate[:3], figure, rate.method, holds, sentence, passes, estimate.clusters)
+    return Measure(*rate[:3], figure, rate.method, holds, sentence, passes, estimate.clusters, worst)
+
+
+def _not_there(policy: DecisionPolicy, slices: Sequence[str]) -> str:
+    """Why there is no estimate: the board has no such slice, or the slice no such metric."""
+    kind = policy.slice.partition(":")[0]
+    known = [name for name in slices if name.partition(":")[0] == kind]
+    others = f"; what there is: {', '.join(map(quote, known))}" if known and policy.slice not in known else ""
+    return f"The run has no {policy.metric} of {policy.slice}: nothing was evaluated{others}"
 
 
 def p_value(policy: DecisionPolicy, measured: Measure | None) -> float:
@@ -112,14 +130,13 @@ def _corrected(
     return _Rate(found.value, found.low, found.high, found.method)
 
 
-def _figure(policy: DecisionPolicy, estimate: Estimate, rate: _Rate) -> float:
-    at_least = policy.direction == "at-least"
-    if policy.statistic == "point":
-        return rate.value
-    if policy.statistic == "worst-case":
-        passed, total = rate.value * estimate.n, estimate.n + estimate.missing
-        return round((passed if at_least else passed + estimate.missing) / total, 12)
-    return rate.low if at_least else rate.high
+def _bound(policy: DecisionPolicy, rate: _Rate) -> float:
+    return rate.low if policy.direction == "at-least" else rate.high
+
+
+def _worst(policy: DecisionPolicy, estimate: Estimate, rate: _Rate) -> float:
+    passed, total = rate.value * estimate.n, estimate.n + estimate.missing
+    return round((passed if policy.direction == "at-least" else passed + estimate.missing) / total, 12)
 
 
 def _sentence(policy: DecisionPolicy, rate: _Rate, figure: float, *, holds: bool) -> str:

@@ -32,6 +32,9 @@ def _slice(text: str) -> str:
 SliceName = Annotated[str, AfterValidator(_slice)]
 """Which part of the board a figure is of."""
 
+Metric = Literal["pair_pass_rate", "in_half_pass_rate", "out_half_pass_rate", "pass_rate"]
+"""The rates of a scorecard, which a policy may be about."""
+
 ProbeName = Literal["order", "verbosity", "paraphrase", "label-name", "self-preference", "authority"]
 Bindable = Literal["study", "claim", "dataset_validation", "evaluator_capability"]
 
@@ -76,7 +79,7 @@ class DecisionPolicy(Record):
     schema_name: ClassVar[str] = "calibrant.decision-policy.v1"
 
     id: Id
-    metric: Id
+    metric: Metric
     slice: SliceName = "board"
     threshold: Probability
     direction: Literal["at-least", "at-most"] = "at-least"

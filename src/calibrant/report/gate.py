@@ -49,8 +49,13 @@ def _sentence(verdicts: Sequence[Verdict], reference: str) -> str:
 
 
 def _table(verdicts: Sequence[Verdict]) -> Section:
-    columns = ("gate", "verdict", "authority", "grant", "judge", "rate", "asked", "units", "missing")
-    return Table("Gates", columns, tuple(map(_row, verdicts)), frozenset({5, 6, 7, 8}))
+    columns = ("gate", "verdict", "authority", "grant", "judge", "rate", "interval", "asked", "units", "missing")
+    worst = any(found.measure is not None and found.estimate and found.estimate.missing for found in verdicts)
+    cells = tuple(map(_row, verdicts))
+    if not worst:
+        return Table("Gates", columns, cells, frozenset({5, 7, 8, 9}))
+    rows = tuple((*row, _worst(found)) for row, found in zip(cells, verdicts, strict=True))
+    return Table("Gates", (*columns, "worst case"), rows, frozenset({5, 7, 8, 9, 10}))
 
 
 def _row(found: Verdict) -> tuple[str, ...]:
@@ -62,11 +67,24 @@ def _row(found: Verdict) -> tuple[str, ...]:
         found.authority,
         found.grant.status,
         found.calibration.status if found.calibration is not None else "–",
-        rate(estimate) if estimate is not None else "–",
+        _rate(found),
+        found.measure.method if found.measure is not None else "–",
         f"{policy.statistic} {sign} {percent(policy.threshold)}",
         str(estimate.clusters) if estimate is not None else "–",
         str(estimate.missing) if estimate is not None else "–",
     )
+
+
+def _rate(found: Verdict) -> str:
+    """The rate and the interval that decide; where nothing is compared, why there is no rate."""
+    measured = found.measure
+    if measured is not None:
+        return f"{percent(measured.value)} [{percent(measured.low)}, {percent(measured.high)}]"
+    return rate(found.estimate) if found.estimate is not None else "–"
+
+
+def _worst(found: Verdict) -> str:
+    return percent(found.measure.worst) if found.measure is not None else "–"
 
 
 def _of_gate(found: Verdict, claim: ClaimSpec | None) -> Iterator[Section]:
@@ -138,8 +156,7 @@ def _verdict_json(found: Verdict) -> dict[str, Any]:
         "policy": found.policy.to_dict(),
         "policy_sha256": found.policy.digest(),
         "estimate": _record_json(found.estimate),
-        "figure": measured.figure if measured is not None else None,
-        "method": measured.method if measured is not None else None,
+        **{name: getattr(measured, name, None) for name in ("value", "low", "high", "worst", "figure", "method")},
         "raters": list(found.raters),
         "grant": grant_json(found.grant),
         "calibration": None

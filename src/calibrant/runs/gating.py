@@ -262,10 +262,11 @@ def _evidence(project: ProjectFolder, gate: Gate, scored: _Scored) -> Evidence:
     labelling = labelling_of(scored.ledger, source, gate.policy)
     file = read_grant_file(project.root / gate.spec.grant) if gate.spec.grant is not None else None
     rig = gate.rig(scored.dataset, labelling)
+    card = scored.at_level(gate.policy.level)
     return Evidence(
         gate=gate.spec.id,
         rig=rig,
-        estimate=estimate_of(scored.at_level(gate.policy.level), gate.policy),
+        estimate=estimate_of(card, gate.policy),
         subject=source.terms.subject.capability,
         frame=source.header.frame,
         at=at,
@@ -277,6 +278,7 @@ def _evidence(project: ProjectFolder, gate: Gate, scored: _Scored) -> Evidence:
         labelling=labelling,
         retired=gate.spec.retired,
         unsound=scored.unsound,
+        slices=tuple("board" if part.by == "board" else f"{part.by}:{part.name}" for part in card.results),
         kept=keeper(project, gate, rig),
     )
 
