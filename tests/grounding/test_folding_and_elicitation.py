@@ -100,3 +100,14 @@ def test_the_form_of_the_answer_is_told_but_not_for_base_models() -> None:
     item = challenge(outcome=Categorical(kind="categorical", values=("red", "blue")))
     asked = shown_text(build_request(TEMPLATES["json"], item, SEAT, [], epoch=1, word_cap=50))
     assert "one of: red, blue" in asked
+
+
+@pytest.mark.parametrize("name", [name for name, template in TEMPLATES.items() if template.mode == "chat"])
+def test_what_is_graded_by_its_label_is_asked_plainly(name) -> None:
+    item = challenge(outcome=None, half=None, pair=None, prompt="May I bring a dog?")
+    asked = shown_text(build_request(TEMPLATES[name], item, SEAT, [Shown("rules", "No cats.")], epoch=1, word_cap=50))
+    assert "May I bring a dog?" in asked
+    assert "No cats." in asked
+    assert "at most 50 words" in asked
+    for part in ("stance", "STANCE", "confidence", "JSON", "before anyone looks"):
+        assert part not in asked

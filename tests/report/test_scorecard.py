@@ -107,6 +107,11 @@ def test_what_to_do_next_follows_from_what_is_missing() -> None:
         assert commands(view) == [*wanted, *always]
 
 
+def test_answers_that_wait_for_a_label_name_the_judge_that_may_give_it() -> None:
+    view = scorecard_view(scorecard([], single=[[decided("pass", "fit")], [UNSETTLED[5]]]), reference="r")
+    assert commands(view)[0] == "calibrant judge run r --judge FILE"
+
+
 def test_a_command_to_copy_is_safe_to_paste() -> None:
     view = scorecard_view(scorecard([([RIGHT], [HONEST])]), reference="/tmp/a b; rm -rf ~")
     assert commands(view)[-1] == "calibrant verify '/tmp/a b; rm -rf ~'"

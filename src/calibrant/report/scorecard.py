@@ -218,6 +218,9 @@ def _next(board: Slice, run: str) -> Section:
     unsettled = board.pending + board.non_scores.get("unreachable", 0)
     if unsettled:
         rows.append((f"calibrant resolve {run}", f"settles the {unsettled} that are pending or could not be reached"))
+    if board.awaiting_grader:
+        how = f"labels those of the {board.awaiting_grader} that a judge may grade"
+        rows.append((f"calibrant judge run {run} --judge FILE", how))
     rows.append((f"calibrant show {run} --items", "shows every answer with what became of it"))
     rows.append((f"calibrant verify {run}", "derives all of this again from the ledger"))
     return Commands("Next", tuple(rows))
