@@ -82,6 +82,17 @@ def test_any_one_field_that_moves_is_seen_and_named(part: str, field: str, draw:
     assert BINDS[move.field] in move.reason
 
 
+def test_a_study_that_was_only_approved_since_is_told_as_that() -> None:
+    """Even where the blessed study was not kept: what it was follows from what it is."""
+    before = replace(WHOLE, study=rigs.study(approver=None, rationale=None))
+    found = read(WHOLE, grant(before))
+    (move,) = found.moved
+    assert "only `approver` and `rationale` were written since" in move.reason
+    assert [line.partition(":")[0] for line in move.changes] == ["approver", "rationale"]
+    another = read(WHOLE, grant(replace(WHOLE, study=rigs.study(rigs.ratings(9, 1), approver=None, rationale=None))))
+    assert "the study moved" in another.moved[0].reason
+
+
 @pytest.mark.parametrize("field", JudgeInstrument.model_fields)
 @settings(max_examples=8, suppress_health_check=[HealthCheck.filter_too_much])
 @given(draw=st.data())

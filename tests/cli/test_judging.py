@@ -25,7 +25,9 @@ import pytest
 from calibrant.ledger.store import Ledger
 from calibrant.records.grounding import Label
 from calibrant.records.judge import Judgement
+from calibrant.runs.artifacts import Artifacts
 from calibrant.runs.run import Run
+from calibrant.runs.studies import read_study
 from tests.cli.rigs import COMMAND, Done, clean, invoke
 from tests.runs.judgefiles import PROMPT, RUBRIC, answered_run, write_judge
 
@@ -664,6 +666,13 @@ def test_a_study_with_more_repeats_asks_for_those_alone(bench: Bench) -> None:
     assert (len(bench.asked), twice(bench)) == (24, [])
     study = json.loads((bench.folder / "studies" / "greets.json").read_bytes())
     assert (study["variance_runs"], len(study["ratings"])) == (3, 8)
+
+
+def test_a_study_is_kept_as_it_was_written_so_that_an_approval_can_be_shown(bench: Bench) -> None:
+    bench.gold(EIGHT)
+    assert invoke(*STUDY).code == 0
+    study = read_study(bench.folder / "studies" / "greets.json")
+    assert Artifacts(bench.folder).get(study.digest()) == study.identity_bytes()
 
 
 def test_an_approved_study_is_not_written_over_and_nobody_is_asked(bench: Bench) -> None:

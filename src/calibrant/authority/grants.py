@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
-from calibrant.authority.difference import Kept, difference
+from calibrant.authority.difference import Kept, changes, difference
 from calibrant.authority.study import JudgeAgreementStudy
 from calibrant.errors import quote
 from calibrant.records.authority import AuthorityGrant, ClaimSpec, DatasetValidation, DecisionPolicy
@@ -138,18 +138,26 @@ def _moved(grant: AuthorityGrant, rig: Rig, kept: Kept) -> Iterator[Moved]:
         current = record.digest() if record is not None else None
         if current is None:
             yield Moved(field, blessed, None, f"{field} is of what the gate has not: it has no {BINDS[field]} now.")
-        elif current != blessed:
-            reason = f"{field} is not that of today: the {BINDS[field]} moved{_to(record)}."
-            yield Moved(field, blessed, current, reason, difference(blessed, current, kept))
+        elif record is not None and current != blessed:
+            yield _moved_to(field, blessed, record, kept)
         elif field == "study_sha256" and rig.study_is_of_another():
             yield _study_of_another(blessed, rig, kept)
 
 
-def _to(record: Record | None) -> str:
-    """Where to it moved, where that is people: their names are told whether or not the blessed text was kept."""
-    if not isinstance(record, EvaluatorCapability) or not record.raters:
-        return ""
-    return f", and labels by {', '.join(map(quote, record.raters))} count now"
+def _moved_to(field: str, blessed: str, record: Record, kept: Kept) -> Moved:
+    """What is there now in the place of what was blessed, told as plainly as it can be without the blessed text."""
+    current, reason = record.digest(), f"{field} is not that of today: the {BINDS[field]} moved"
+    if isinstance(record, EvaluatorCapability) and record.raters:
+        reason += f", and labels by {', '.join(map(quote, record.raters))} count now"
+    if isinstance(record, JudgeAgreementStudy):
+        bare = record.model_copy(update={"approver": None, "rationale": None})
+        if bare.digest() == blessed:
+            reason = (
+                f"{field} is of the study before it was approved: only `approver` and `rationale` were written since"
+            )
+            changed = changes(bare, record, kept)
+            return Moved(field, blessed, current, f"{reason}.", changed)
+    return Moved(field, blessed, current, f"{reason}.", difference(blessed, current, kept))
 
 
 def _study_of_another(blessed: str, rig: Rig, kept: Kept) -> Moved:

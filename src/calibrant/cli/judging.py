@@ -139,7 +139,7 @@ def make_study(
         raise MachineError("No study was written: every gold item has to be judged. What was judged is kept.")
     made = study_from(judge, gold, chain.from_iterable(judged.judgements), made_at=datetime.now(UTC))
     written = write_study(made, target.parent, target.stem)
-    _keep(written, judge)
+    _keep(written, judge, made.identity_bytes())
     agreement = agreement_of_study(made, standard=policy.standard if policy is not None else None)
     worth = calibration(made, judge.instrument, policy.standard, datetime.now(UTC)) if policy is not None else None
     if effort.as_json:
@@ -248,11 +248,11 @@ def _store(runs: Path | None) -> Iterator[JudgementStore]:
         raise
 
 
-def _keep(near: Path, judge: Evaluator) -> None:
-    """Keep the judge's texts among the artifacts of the project, so that it can be shown later what moved."""
+def _keep(near: Path, judge: Evaluator, *more: bytes) -> None:
+    """Keep the judge's texts and what ``more`` there is among the project's artifacts, to show later what moved."""
     root = project_root(near)
     if root is not None:
-        Artifacts(root).keep(judge.artifacts().values())
+        Artifacts(root).keep([*judge.artifacts().values(), *more])
 
 
 def _warn(judge: Evaluator, effort: Effort) -> None:
