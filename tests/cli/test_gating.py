@@ -15,6 +15,7 @@ import typer.main
 
 from calibrant import canonical
 from calibrant.cli.main import app
+from calibrant.judging.store import JudgementStore
 from tests.authority import rigs as authority
 from tests.authority.keys import make_key
 from tests.cli.rigs import Done, facts_board, invoke, recorded
@@ -153,7 +154,7 @@ def test_several_gates_are_shown_and_counted(project: Made) -> None:
     project.write("grants/release.json", _grant_of("release"))
     half = gate()
     assert half.code == 0
-    shown(half, "pass, of 2 gates (1 pass, 1 informational)")
+    shown(half, "pass; 1 of 2 gates has no authority (1 pass, 1 informational)")
     assert gate("--strict").code == 4
     project.write("grants/strict.json", _grant_of("strict"))
     both = gate()
@@ -230,6 +231,36 @@ def test_digests_as_text_and_as_json_are_the_same(ready: Made) -> None:
         assert told[field] in text
         assert hashlib.sha256(canonical.encode(told["of"][record])).hexdigest() == told[field]
     assert told["study_sha256"] is told["claim_sha256"] is None
+
+
+def test_digests_of_a_study_that_nobody_approved_are_warned_of(ready: Made) -> None:
+    """The grant would carry a digest that moves as soon as the study is approved."""
+    ready.gates({"study": "studies/s.json"})
+    ready.write("studies/s.json", authority.study(approver=None, rationale=None).to_bytes())
+    shown(invoke("grant", "digests"), "The study names no approver yet: its digest moves when one is written")
+    told = json.loads(invoke("grant", "digests", "--json").out)
+    assert told["warnings"][0].endswith("approve the study first.")
+    approve(ready)
+    ready.write("studies/s.json", authority.study().to_bytes())
+    shown(gate(), "only `approver` and `rationale` were written since", "study_sha256: approver: nothing")
+    assert json.loads(invoke("grant", "digests", "--json").out)["warnings"] == []
+
+
+def test_ratings_that_are_in_no_kept_judgement_are_warned_of(ready: Made) -> None:
+    ready.gates({"study": "studies/s.json"})
+    ready.write("studies/s.json", authority.study().to_bytes())
+    approve(ready)
+    assert json.loads(invoke("grant", "check", "grants/release.json", "--json").out)["warnings"] == []
+    with JudgementStore.open(ready.root / "runs" / "judgements.db"):
+        pass
+    said = "40 of 40 ratings of the study are not among the judgements kept here."
+    checked = invoke("grant", "check", "grants/release.json")
+    assert checked.code == 0
+    shown(checked, said)
+    assert json.loads(invoke("grant", "check", "grants/release.json", "--json").out)["warnings"] == [said]
+    done = gate()
+    assert done.code == 0
+    shown(done, said)
 
 
 def test_before_any_run_the_board_is_not_known(project: Made) -> None:

@@ -10,9 +10,17 @@ import pytest
 
 from calibrant import canonical
 from calibrant.authority.gate import Evidence, decide_all
-from calibrant.authority.grants import BINDS, read_grant
+from calibrant.authority.grants import BINDS, Moved, read_grant
 from calibrant.records.figures import percent
-from calibrant.report.gate import digests_json, digests_view, gating_json, gating_view, grant_json, grant_view
+from calibrant.report.gate import (
+    digests_json,
+    digests_view,
+    gating_json,
+    gating_view,
+    grant_json,
+    grant_view,
+    lines_moved,
+)
 from calibrant.report.markdown import render_markdown
 from calibrant.report.view import Commands, Facts, Points, Table, View
 from calibrant.runs.gating import Gating
@@ -59,13 +67,35 @@ def test_one_gate_is_one_sentence(name: str, said: str) -> None:
     assert gating_view(gating(ONE_OF_EACH[name]), "r").sentence == said
 
 
+def test_a_grant_that_no_longer_matches_is_not_said_to_have_been_earned_by_nobody() -> None:
+    moved = gating(evidence(rig(claim=rigs.claim(construct="another")), grant=rigs.grant(rig())))
+    said = "gates nothing: authority was not earned, or something moved, so its figure is informational."
+    assert gating_view(moved, "r").sentence == f"Run r: the gate g0 {said}"
+
+
 def test_several_gates_are_counted() -> None:
     view = gating_view(gating(*ONE_OF_EACH.values(), ONE_OF_EACH["pass"]), "r")
-    assert view.sentence == "Run r: blocked, of 5 gates (2 pass, 1 fail, 1 blocked, 1 informational)."
+    assert view.sentence == (
+        "Run r: blocked; 1 of 5 gates has no authority (2 pass, 1 fail, 1 blocked, 1 informational)."
+    )
     table = section(view, "Gates")
     assert isinstance(table, Table)
     assert [row[:2] for row in table.rows] == [(f"g{n}", v) for n, v in enumerate([*ONE_OF_EACH, "pass"])]
     assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+@pytest.mark.parametrize(
+    ("names", "said", "unearned"),
+    [
+        (["pass", "informational"], "pass; 1 of 2 gates has no authority (1 pass, 1 informational).", 1),
+        (["informational"] * 2, "informational; 2 of 2 gates have no authority (2 informational).", 2),
+        (["pass", "fail"], "fail, of 2 gates (1 pass, 1 fail).", 0),
+    ],
+)
+def test_a_pass_beside_a_gate_without_authority_is_said_with_it(names: list[str], said: str, unearned: int) -> None:
+    found = gating(*(ONE_OF_EACH[name] for name in names))
+    assert gating_view(found, "r").sentence == f"Run r: {said}"
+    assert gating_json(found)["unearned"] == unearned
 
 
 @pytest.mark.parametrize(("part", "state"), [(part, state) for part, states in STATES.items() for state in states])
@@ -95,6 +125,39 @@ def test_what_moved_stands_with_its_field() -> None:
     assert moved.points == ('claim_sha256: construct: "answering within a role" → "another"',)
 
 
+def test_one_word_is_told_once_with_all_that_it_moved() -> None:
+    """A rubric stands behind the capability's instrument, the study's, and the study itself."""
+    rubric = "pass: the answer does what was politely asked.\nfail: it does not.\n"
+    prompt = rigs.PROMPT.replace("strict", "lenient")
+    judge = rigs.instrument(rubric_sha256=rigs.sha(rubric), prompt_sha256=rigs.sha(prompt))
+    named = rigs.capability().model_copy(update={"instrument_sha256": judge.digest()})
+    fields = {"judge_instrument_sha256": judge.digest(), "rubric_sha256": judge.rubric_sha256}
+    now = rig(instrument=judge, capability=named, study=rigs.study(**fields))
+    records = [rigs.JUDGE, judge, *rig().bound().values(), *now.bound().values()]
+    kept = {record.digest(): record.identity_bytes() for record in records if record is not None}
+    kept |= {rigs.sha(text): text.encode() for text in (rigs.PROMPT, rigs.RUBRIC, prompt, rubric)}
+    found = gating(evidence(now, grant=rigs.grant(rig()), kept=kept.get))
+    moved = section(gating_view(found, "r"), "What moved under the grant of g0")
+    assert isinstance(moved, Points)
+    capability, study = "evaluator_capability_sha256", "study_sha256"
+    own, of_study = "instrument_sha256", "judge_instrument_sha256"
+    assert moved.points == (
+        (
+            f"{capability} ({own}.prompt_sha256) and {study} ({of_study}.prompt_sha256): "
+            "line 1: You are a [-strict-]{+lenient+} judge."
+        ),
+        (
+            f"{capability} ({own}.rubric_sha256) and {study} ({of_study}.rubric_sha256 and rubric_sha256): "
+            "line 1: pass: the answer does what was {+politely +}asked."
+        ),
+    )
+
+
+def test_what_has_no_words_is_told_for_each_field() -> None:
+    lines = [*lines_moved(Moved(field, "a", "b", "moved", ("and 3 more", "x.y: 1 → 2")) for field in ("f", "g"))]
+    assert lines == ["f: and 3 more", "f (x.y) and g (x.y): 1 → 2", "g: and 3 more"]
+
+
 def test_what_a_grant_does_not_name_is_told() -> None:
     free = rig(policy=rigs.policy(binds=()))
     found = gating(evidence(free, grant=rigs.grant(free, names=[])))
@@ -116,6 +179,18 @@ def test_a_claim_is_told_and_without_one_how_little_is_claimed() -> None:
     assert view.warnings == ("outside",)
 
 
+def test_one_claim_of_several_gates_is_told_once() -> None:
+    few, other = rigs.claim(known_threats=("few",)), rigs.claim(id="other")
+    found = gating(*[evidence()] * 4)._replace(claims={"g0": few, "g1": other, "g2": few})
+    readings = [part for part in gating_view(found, "r").sections if "be read to mean" in part.title]
+    assert [part.title for part in readings] == [
+        "What g0 and g2 may be read to mean",
+        "What g1 may be read to mean",
+        "What g3 may be read to mean",
+    ]
+    assert as_text(gating_view(found, "r")).count("few") == 1
+
+
 def test_what_is_to_be_known_first_stands_first_and_once() -> None:
     found = gating(evidence(), evidence(), told=("run 2 of 3",), dropped=("strict",))
     view = gating_view(found._replace(warnings={"g0": ("outside",), "g1": ("outside",)}), "r")
@@ -132,7 +207,8 @@ def test_what_to_do_next_follows_from_what_is_missing() -> None:
     assert missing[0] == "calibrant grant digests --gate g0 --run 'a b; rm -rf ~'"
     (found,) = gating(evidence(rig(study=None))).verdicts
     assert found.calibration is not None
-    assert any("judge study" in line for line in commands(gating_view(Gating("x", [found], {}, {}), "r")))
+    view = gating_view(Gating("x", [found], {}, {}), "r", {"g0": "judges/a b.yaml"})
+    assert "calibrant judge study --judge 'judges/a b.yaml' --gold gold/" in commands(view)
 
 
 @pytest.mark.parametrize("state", STATES["grant"])

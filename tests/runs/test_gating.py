@@ -351,8 +351,14 @@ def test_the_lucky_one_of_several_runs_says_which_it_is(passing: tuple[Made, Run
     assert project.gate(finished).told == ()
     project.run()
     assert project.gate(finished).told == ("This is run 1 of 2 on this board and subject.",)
-    (finished.folder.parent / "register.db").unlink()
-    assert "No register lies beside the run" in project.gate(finished).told[0]
+    register = finished.folder.parent / "register.db"
+    register.write_bytes(b"no register" * 500)
+    damaged = project.gate(finished)
+    assert damaged.told[0].startswith("The register beside the run cannot be read")
+    assert damaged.verdicts[0].verdict == "blocked"
+    register.unlink()
+    (told,) = project.gate(finished).told
+    assert "No register lies beside the run: a start that was thrown away left no trace" in told
 
 
 def test_artifacts_that_were_tampered_with_show_nothing_false(passing: tuple[Made, Run]) -> None:
@@ -570,6 +576,15 @@ def test_labels_by_a_judge_behind_a_gate_without_one(judged: JudgedProject) -> N
     verdict_, why = said(judged, ready(judged))
     assert verdict_ == "informational"
     assert "takes its evaluator for mechanical" in why
+
+
+def test_ratings_that_no_kept_judgement_gave_are_told_and_take_no_authority(judged: JudgedProject) -> None:
+    finished = ready(judged)
+    found = judged.gate(finished, read_judge=judged.read_judge)
+    assert found.warnings == {"release": ("40 of 40 ratings of the study are not among the judgements kept here.",)}
+    assert found.verdicts[0].verdict == "pass"
+    (judged.root / "runs" / "judgements.db").unlink()
+    assert judged.gate(finished, read_judge=judged.read_judge).warnings == {"release": ()}
 
 
 def test_labels_by_people_are_a_human_evaluators(judged: JudgedProject) -> None:

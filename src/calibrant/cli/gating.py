@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +13,7 @@ from calibrant.authority.grants import GrantStatus, Rig
 from calibrant.cli.places import reference_to, runs_folder
 from calibrant.cli.printing import print_json, print_view
 from calibrant.errors import CannotCheck, CheckFailed, InputError, Problem, Where, one_of, quote
+from calibrant.judging.store import FILE as JUDGEMENTS
 from calibrant.ledger.store import Ledger
 from calibrant.report.gate import (
     digests_json,
@@ -28,6 +30,7 @@ from calibrant.runs.gating import check_grant as read_grant_file
 from calibrant.runs.gating import gate_run as decide_run
 from calibrant.runs.judges import read_judged
 from calibrant.runs.project import PROJECT_FILE, ProjectFolder, find_project
+from calibrant.runs.ratings import untraced
 from calibrant.runs.run import Run
 from calibrant.runs.source import RunSource
 
@@ -43,7 +46,7 @@ def gate_run(reference: str, runs: Path | None, gates: Sequence[str], *, strict:
     folder = find_run(reference, runs_folder(runs))
     try:
         run = _opened(folder)
-        found = decide_run(run, project, read_judged, gates=gates)
+        found = decide_run(run, project, read_judged, gates=gates, judgements=runs_folder(runs) / JUDGEMENTS)
     except CannotCheck as unread:
         if not as_json:
             raise
@@ -52,7 +55,7 @@ def gate_run(reference: str, runs: Path | None, gates: Sequence[str], *, strict:
     if as_json:
         print_json(gating_json(found))
     else:
-        print_view(gating_view(found, reference_to(run)))
+        print_view(gating_view(found, reference_to(run), _judges(project)))
     code = EXIT_CODES[overall(found.verdicts)]
     unearned = any(verdict.verdict == "informational" for verdict in found.verdicts) or bool(found.dropped)
     return UNEARNED if strict and unearned and code == 0 else code
@@ -63,10 +66,11 @@ def print_digests(gate: str | None, reference: str | None, runs: Path | None, *,
     project = _project()
     chosen = _chosen(project, gate)
     rig = _rig(chosen, reference, runs)
+    wanting = _wanting(chosen, rig)
     if as_json:
-        print_json(digests_json(chosen.spec.id, rig))
+        print_json(digests_json(chosen.spec.id, rig, wanting))
     else:
-        print_view(digests_view(chosen.spec.id, rig, _wanting(chosen, rig), chosen.spec.grant))
+        print_view(digests_view(chosen.spec.id, rig, wanting, chosen.spec.grant))
     return 0
 
 
@@ -76,11 +80,18 @@ def check_grant(path: Path, gate: str | None, reference: str | None, runs: Path 
     chosen = _chosen(project, gate, path)
     rig = _rig(chosen, reference, runs)
     found = read_grant_file(project, path, chosen, rig, datetime.now(UTC))
+    warnings = tuple(untraced(chosen.study, runs_folder(runs) / JUDGEMENTS))
     if as_json:
-        print_json({"gate": chosen.spec.id, **grant_json(found)})
+        print_json({"gate": chosen.spec.id, **grant_json(found), "warnings": list(warnings)})
     else:
-        print_view(grant_view(found, str(path), chosen.spec.id, rig))
+        print_view(grant_view(found, str(path), chosen.spec.id, rig, warnings))
     return _GRANT_CODES[found.status]
+
+
+def _judges(project: ProjectFolder) -> dict[str, str]:
+    """The file of each gate's judge, as it is called from here."""
+    named = ((gate.id, gate.judge) for gate in project.project.gates)
+    return {gate: os.path.relpath(project.root / judge) for gate, judge in named if judge is not None}
 
 
 def _opened(folder: Path) -> Run:
@@ -143,4 +154,8 @@ def _wanting(gate: Gate, rig: Rig) -> Sequence[str]:
             told.append(f"{file} is not there yet, so there is no {name} to approve.")
     if gate.judged is not None and gate.spec.study is None:
         told.append("The gate has a judge and names no study: without one its judge is uncalibrated.")
+    if rig.study is not None and None in (rig.study.approver, rig.study.rationale):
+        lacks = "approver" if rig.study.approver is None else "rationale"
+        moves = "its digest moves when one is written; approve the study first"
+        told.append(f"The study names no {lacks} yet: {moves}.")
     return told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from calibrant.authority.claims import limits, meaning
@@ -24,14 +25,15 @@ _SAYS: Final[Mapping[Ruling, str]] = {
 }
 
 
-def gating_view(found: Gating, reference: str) -> View:
-    """The page of what the gates of a project say about a run."""
+def gating_view(found: Gating, reference: str, judges: Mapping[str, str] = MappingProxyType({})) -> View:
+    """The page of what the gates of a project say about a run; ``judges`` are the files of the judges of gates."""
     sentence = _sentence(found.verdicts, reference)
     sections: list[Section] = [_table(found.verdicts)]
     for verdict in found.verdicts:
-        sections += _of_gate(verdict, found.claims.get(verdict.gate))
+        sections += _of_gate(verdict)
+    sections += _readings(found)
     warnings = dict.fromkeys((*found.told, *_dropped(found), *(w for told in found.warnings.values() for w in told)))
-    return View(sentence, tuple(warnings), (*sections, _next(found.verdicts, reference)))
+    return View(sentence, tuple(warnings), (*sections, _next(found.verdicts, reference, judges)))
 
 
 def _dropped(found: Gating) -> Iterator[str]:
@@ -42,10 +44,26 @@ def _dropped(found: Gating) -> Iterator[str]:
 
 def _sentence(verdicts: Sequence[Verdict], reference: str) -> str:
     if len(verdicts) == 1:
-        return f"Run {reference}: the gate {verdicts[0].gate} {_SAYS[verdicts[0].verdict]}."
+        return f"Run {reference}: the gate {verdicts[0].gate} {_says(verdicts[0])}."
     said = overall(verdicts)
     counts = ", ".join(f"{n} {ruling}" for ruling in _SAYS if (n := sum(found.verdict == ruling for found in verdicts)))
-    return f"Run {reference}: {said}, of {len(verdicts)} gates ({counts})."
+    without = unearned(verdicts)
+    if not without:
+        return f"Run {reference}: {said}, of {len(verdicts)} gates ({counts})."
+    have = "has" if without == 1 else "have"
+    return f"Run {reference}: {said}; {without} of {len(verdicts)} gates {have} no authority ({counts})."
+
+
+def _says(found: Verdict) -> str:
+    said = _SAYS[found.verdict]
+    if found.verdict == "informational" and found.grant.status == "mismatched":
+        return said.replace("was not earned", "was not earned, or something moved")
+    return said
+
+
+def unearned(verdicts: Iterable[Verdict]) -> int:
+    """How many gates have no authority, so that nothing is known of what they would say."""
+    return sum(found.verdict == "informational" for found in verdicts)
 
 
 def _table(verdicts: Sequence[Verdict]) -> Section:
@@ -87,11 +105,11 @@ def _worst(found: Verdict) -> str:
     return percent(found.measure.worst) if found.measure is not None else "–"
 
 
-def _of_gate(found: Verdict, claim: ClaimSpec | None) -> Iterator[Section]:
+def _of_gate(found: Verdict) -> Iterator[Section]:
     yield Points(f"Why {found.gate} is {found.verdict}", found.reasons)
     if found.raters:
         yield Points(f"Whose labels count for {found.gate}", found.raters)
-    moved = tuple(line for move in found.grant.moved for line in lines_moved(move))
+    moved = tuple(lines_moved(found.grant.moved))
     if moved:
         yield Points(f"What moved under the grant of {found.gate}", moved)
     if found.grant.unbound:
@@ -99,7 +117,23 @@ def _of_gate(found: Verdict, claim: ClaimSpec | None) -> Iterator[Section]:
             f"What {found.gate} depends on and its grant does not name",
             tuple(f"{name}: it can change, and the grant still matches" for name in found.grant.unbound),
         )
-    yield Facts(f"What {found.gate} may be read to mean", tuple(_claimed(claim)))
+
+
+def _readings(found: Gating) -> Iterator[Section]:
+    """What the figures may be read to mean: each claim once, with all its limits and the gates that it is of."""
+    gates: dict[str | None, list[str]] = {}
+    claims: dict[str | None, ClaimSpec | None] = {}
+    for verdict in found.verdicts:
+        claim = found.claims.get(verdict.gate)
+        digest = claim.digest() if claim is not None else None
+        gates.setdefault(digest, []).append(verdict.gate)
+        claims[digest] = claim
+    for digest, names in gates.items():
+        yield Facts(f"What {_listed(names)} may be read to mean", tuple(_claimed(claims[digest])))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _claimed(claim: ClaimSpec | None) -> Iterator[tuple[str, str]]:
@@ -108,12 +142,26 @@ def _claimed(claim: ClaimSpec | None) -> Iterator[tuple[str, str]]:
         yield from limits(claim)
 
 
-def lines_moved(move: Moved) -> Iterator[str]:
-    """What moved, each line beginning with the field of the grant."""
-    yield from (f"{move.field}: {line}" for line in move.changes)
+def lines_moved(moved: Iterable[Moved]) -> Iterator[str]:
+    """What moved, each difference once with every field of the grant that it moved, and where in it.
+
+    A word of a rubric stands behind the instrument, and again behind the study of it.
+    """
+    places: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for move in moved:
+        for line in move.changes:
+            path, there, change = line.partition(": ")
+            key = (path.rpartition(".")[2], change) if there else (move.field, line)
+            places.setdefault(key, {}).setdefault(move.field, []).append(path)
+    for (_, change), fields in places.items():
+        if sum(map(len, fields.values())) == 1:
+            ((field, (path,)),) = fields.items()
+            yield f"{field}: {path}: {change}" if change != path else f"{field}: {path}"
+        else:
+            yield f"{_listed([f'{field} ({_listed(paths)})' for field, paths in fields.items()])}: {change}"
 
 
-def _next(verdicts: Sequence[Verdict], reference: str) -> Section:
+def _next(verdicts: Sequence[Verdict], reference: str, judges: Mapping[str, str]) -> Section:
     run = shlex.quote(reference)
     rows = []
     for found in verdicts:
@@ -121,7 +169,8 @@ def _next(verdicts: Sequence[Verdict], reference: str) -> Section:
             gate = shlex.quote(found.gate)
             rows.append((f"calibrant grant digests --gate {gate} --run {run}", "what a grant for it must carry"))
         if found.calibration is not None and found.calibration.status != "calibrated":
-            rows.append(("calibrant judge study --help", f"how the judge of {found.gate} is calibrated"))
+            judge = shlex.quote(judges.get(found.gate, "JUDGE"))
+            rows.append((f"calibrant judge study --judge {judge} --gold gold/", "hold the judge against human gold"))
     rows.append((f"calibrant show {run}", "the scorecard"))
     return Commands("Next", tuple(dict.fromkeys(rows)))
 
@@ -131,6 +180,7 @@ def gating_json(found: Gating) -> dict[str, Any]:
     return {
         "run": found.run,
         "verdict": overall(found.verdicts),
+        "unearned": unearned(found.verdicts),
         "warnings": list(found.told),
         "dropped": list(found.dropped),
         "gates": [
@@ -188,12 +238,12 @@ def grant_json(found: GrantReading) -> dict[str, Any]:
     }
 
 
-def grant_view(found: GrantReading, name: str, gate: str, rig: Rig) -> View:
+def grant_view(found: GrantReading, name: str, gate: str, rig: Rig, warnings: Iterable[str] = ()) -> View:
     """The page of what a grant is worth."""
     sections: list[Section] = []
     if found.reasons:
         sections.append(Points("Why", found.reasons))
-    moved = tuple(line for move in found.moved for line in lines_moved(move))
+    moved = tuple(lines_moved(found.moved))
     if moved:
         sections.append(Points("What moved", moved))
     if found.unbound:
@@ -202,7 +252,7 @@ def grant_view(found: GrantReading, name: str, gate: str, rig: Rig) -> View:
     sections.append(_digests(rig, "The rig of today"))
     rows = ((f"calibrant grant digests --gate {shlex.quote(gate)}", "what a grant must carry now"),)
     sections.append(Commands("Next", rows if found.status != "matched" else (("calibrant gate", "the verdict"),)))
-    return View(f"{name} is {found.status} for the gate {gate}.", (), tuple(sections))
+    return View(f"{name} is {found.status} for the gate {gate}.", tuple(warnings), tuple(sections))
 
 
 def digests_view(gate: str, rig: Rig, wanting: Iterable[str], grant: str | None) -> View:
@@ -229,11 +279,12 @@ def _digests(rig: Rig, title: str) -> Section:
     return Facts(title, tuple(rows))
 
 
-def digests_json(gate: str, rig: Rig) -> dict[str, Any]:
+def digests_json(gate: str, rig: Rig, wanting: Iterable[str] = ()) -> dict[str, Any]:
     """What a grant must carry as plain JSON values, with the records that the digests are of."""
     return {
         "gate": gate,
         "metric": rig.policy.metric,
         **{field: record.digest() if record is not None else None for field, record in rig.bound().items()},
+        "warnings": list(wanting),
         "of": {BINDS[field]: _record_json(record) for field, record in rig.bound().items()},
     }

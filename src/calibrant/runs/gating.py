@@ -28,6 +28,7 @@ from calibrant.errors import (
     quote,
 )
 from calibrant.grounding.check import check_board
+from calibrant.judging.store import FILE as JUDGEMENTS
 from calibrant.ledger.store import Ledger
 from calibrant.records.authority import ClaimSpec, DatasetValidation, DecisionPolicy
 from calibrant.records.base import Record
@@ -42,6 +43,7 @@ from calibrant.runs.folder import RUN_DB
 from calibrant.runs.gatefiles import approvals_under, read_grant_file, read_if_there, read_policy
 from calibrant.runs.plan import task_of
 from calibrant.runs.project import PROJECT_FILE, GateSpec, ProjectFolder
+from calibrant.runs.ratings import untraced
 from calibrant.runs.run import Run
 from calibrant.runs.scoring import Decisions, decide, score
 from calibrant.runs.source import RunSource
@@ -97,10 +99,11 @@ class Gate:
 
 
 class Gating(NamedTuple):
-    """What the gates of a project say about a run, with the claim of each and where the run falls outside of it.
+    """What the gates of a project say about a run, with the claim of each.
 
-    ``dropped`` are the policies that the run was started under and no gate has now; ``told`` what else there is to know
-    about the run before its verdicts are read.
+    ``warnings`` say of each where the run falls outside of the claim, and which ratings of the study are in no kept
+    judgement. ``dropped`` are the policies that the run was started under and no gate has now; ``told`` what else there
+    is to know about the run before its verdicts are read.
     """
 
     run: str
@@ -148,11 +151,13 @@ def gate_run(
     *,
     gates: Sequence[str] = (),
     clock: Clock = lambda: datetime.now(UTC),
+    judgements: Path | None = None,
 ) -> Gating:
     """The verdict of each gate of the project on a run, which is verified first: what does not follow gates nothing.
 
     Where a gate is tested as one of a family, the whole family is, whichever ``gates`` are asked for. What a grant that
-    matches was given to is kept among the project's artifacts, so that it can be compared later.
+    matches was given to is kept among the project's artifacts, so that it can be compared later. The ratings of studies
+    are held against the ``judgements`` that are kept, those of the project by default.
 
     Raises:
         InputError: for gates that cannot be read.
@@ -161,9 +166,12 @@ def gate_run(
     at = clock()
     wanted = gates_of(project, read_judge, gates)
     family = gates_of(project, read_judge) if any(g.policy.correction == "holm" for g in wanted) else wanted
+    store = judgements if judgements is not None else project.runs / JUDGEMENTS
     with _reading(run.folder, at) as scored:
         evidence = {gate.spec.id: _evidence(project, gate, scored) for gate in family}
-        warnings = {gate.spec.id: outside_of(gate.claim, scored.source, at) for gate in wanted}
+        warnings = {
+            gate.spec.id: (*outside_of(gate.claim, scored.source, at), *untraced(gate.study, store)) for gate in wanted
+        }
         dropped = tuple(_dropped(project, scored.sealed))
     decided = {found.gate: found for found in decide_all(list(evidence.values()))}
     verdicts = [decided[gate.spec.id] for gate in wanted]
@@ -219,7 +227,7 @@ def _standing(run: Run) -> Iterator[str]:
         yield f"The register beside the run cannot be read, so starts cannot be counted: {damaged}"
         return
     if standing is None:
-        yield "No register lies beside the run: how many starts there were on this board and subject is not known."
+        yield "No register lies beside the run: a start that was thrown away left no trace, and none can be counted."
     elif standing.starts > 1:
         yield f"This is run {standing.start} of {standing.starts} on this board and subject."
 
