@@ -153,6 +153,16 @@ def test_one_word_is_told_once_with_all_that_it_moved() -> None:
     )
 
 
+def test_a_word_of_a_rubric_that_stands_in_the_prompt_is_told_once() -> None:
+    changes = (
+        "instrument_sha256.prompt_sha256: line 7: [-a-]{+b+}",
+        "instrument_sha256.rubric_sha256: line 2: [-a-]{+b+}",
+    )
+    assert [*lines_moved([Moved("f", "a", "b", "moved", changes)])] == [
+        "f (instrument_sha256.prompt_sha256 in line 7 and instrument_sha256.rubric_sha256 in line 2): [-a-]{+b+}"
+    ]
+
+
 def test_what_has_no_words_is_told_for_each_field() -> None:
     lines = [*lines_moved(Moved(field, "a", "b", "moved", ("and 3 more", "x.y: 1 → 2")) for field in ("f", "g"))]
     assert lines == ["f: and 3 more", "f (x.y) and g (x.y): 1 → 2", "g: and 3 more"]

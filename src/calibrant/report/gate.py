@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from calibrant.authority.claims import limits, meaning
 from calibrant.authority.gate import Ruling, Verdict, overall
@@ -23,6 +24,8 @@ _SAYS: Final[Mapping[Ruling, str]] = {
     "blocked": "is blocked: it is meant to gate, and the evidence cannot carry an honest claim",
     "informational": "gates nothing: authority was not earned, so its figure is informational",
 }
+
+_IN_LINE: Final = re.compile(r"line (\d+): (.*)", re.DOTALL)
 
 
 def gating_view(found: Gating, reference: str, judges: Mapping[str, str] = MappingProxyType({})) -> View:
@@ -142,23 +145,43 @@ def _claimed(claim: ClaimSpec | None) -> Iterator[tuple[str, str]]:
         yield from limits(claim)
 
 
+class _Place(NamedTuple):
+    """Where a difference was found: the field of the grant, the way from there, and the line of a text."""
+
+    field: str
+    path: str
+    line: str | None
+
+
 def lines_moved(moved: Iterable[Moved]) -> Iterator[str]:
     """What moved, each difference once with every field of the grant that it moved, and where in it.
 
-    A word of a rubric stands behind the instrument, and again behind the study of it.
+    A word of a rubric stands in the prompt as well, and both behind the instrument and behind the study of it.
     """
-    places: dict[tuple[str, str], dict[str, list[str]]] = {}
+    found: dict[tuple[str, str], list[_Place]] = {}
     for move in moved:
-        for line in move.changes:
-            path, there, change = line.partition(": ")
-            key = (path.rpartition(".")[2], change) if there else (move.field, line)
-            places.setdefault(key, {}).setdefault(move.field, []).append(path)
-    for (_, change), fields in places.items():
-        if sum(map(len, fields.values())) == 1:
-            ((field, (path,)),) = fields.items()
-            yield f"{field}: {path}: {change}" if change != path else f"{field}: {path}"
-        else:
-            yield f"{_listed([f'{field} ({_listed(paths)})' for field, paths in fields.items()])}: {change}"
+        for said in move.changes:
+            path, there, change = said.partition(": ")
+            words = _IN_LINE.fullmatch(change)
+            if words is not None:
+                found.setdefault(("words", words[2]), []).append(_Place(move.field, path, words[1]))
+            else:
+                key = (path.rpartition(".")[2], change) if there else (move.field, "")
+                found.setdefault(key, []).append(_Place(move.field, path, None))
+    return (_moved_at(places, change) for (_, change), places in found.items())
+
+
+def _moved_at(places: Sequence[_Place], change: str) -> str:
+    line = places[0].line
+    same = all(place.line == line for place in places)
+    what = f"line {line}: {change}" if same and line is not None else change
+    if len(places) == 1:
+        return ": ".join(part for part in (places[0].field, places[0].path, what) if part)
+    by_field: dict[str, list[str]] = {}
+    for place in places:
+        within = "" if same else f" in line {place.line}"
+        by_field.setdefault(place.field, []).append(f"{place.path}{within}")
+    return f"{_listed([f'{field} ({_listed(paths)})' for field, paths in by_field.items()])}: {what}"
 
 
 def _next(verdicts: Sequence[Verdict], reference: str, judges: Mapping[str, str]) -> Section:
