@@ -23,7 +23,7 @@ demo: $(STAMP) ## put the demo board to the embedded local model, show the score
 	../../$(BIN)/calibrant verify
 
 test: $(STAMP) ## run the tests (ARGS='-k canonical' for some; WORKERS=4 for more processes)
-	$(BIN)/pytest -n $(WORKERS) $(ARGS)
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 check: static test ## what CI runs: format, lint, types, vectors, then the tests
 
