@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from calibrant.authority.agreement import agreement_of_study, needs_of
 from calibrant.authority.calibration import calibration
 from calibrant.authority.study import JudgeAgreementStudy
 from calibrant.cli.printing import print_json, print_view
-from calibrant.errors import InputError, Problem, Where, quote
+from calibrant.errors import InputError, Problem, Where, one_of, quote
 from calibrant.interop import evalglass
 from calibrant.interop.ratings import read_ratings
 from calibrant.records.authority import CalibrationStandard, DecisionPolicy
 from calibrant.records.documents import read_document
-from calibrant.report.judge import plan_json, plan_view
+from calibrant.report.judge import plain, plan_json, plan_view
 from calibrant.report.study import agreement_json, ratings_view, study_json, study_view
+from calibrant.report.view import Facts, Points, View
 from calibrant.runs.files import read_input
 from calibrant.runs.gatefiles import read_record
 from calibrant.runs.judges import load_judge
@@ -53,6 +54,33 @@ def _read_study(path: Path) -> tuple[JudgeAgreementStudy, tuple[str, ...]]:
         return document.record(JudgeAgreementStudy), ()
     read = evalglass.read_study(path)
     return read.record, read.lacks
+
+
+_READERS: Final[dict[str, tuple[str, Callable[[Path], evalglass.Read[Any]]]]] = {
+    "confusion": ("study", evalglass.read_study),
+    "prompt_sha256": ("instrument", evalglass.read_instrument),
+    "decision_policy_sha256": ("grant", evalglass.read_grant),
+    "construct": ("claim", evalglass.read_claim),
+}
+"""What a file of EvalGlass is, by the field that only such a one has."""
+
+
+def show_evalglass(path: Path, *, as_json: bool) -> int:
+    """Show a file of EvalGlass as the record that it is here, and what it lacks."""
+    fields = read_document(read_input(path), str(path)).fields("a study, an instrument, a grant or a claim")
+    kind = next((name for name in _READERS if name in fields), None)
+    if kind is None:
+        expected = f"a file with one of the fields {one_of(_READERS)}"
+        raise InputError(Problem("a map that is no file of EvalGlass", expected, where=Where(str(path))))
+    name, reader = _READERS[kind]
+    read = reader(path)
+    if as_json:
+        print_json({"kind": name, "record": read.record.to_dict(), "lacks": list(read.lacks)})
+        return 0
+    rows = tuple((field, plain(value)) for field, value in read.record.to_dict().items() if field != "schema")
+    sections = (Facts("As it is here", rows), Points("What it lacks here", read.lacks))
+    print_view(View(f"{path} is a {name} of EvalGlass.", (), sections))
+    return 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,20 @@ def report(
     return show_study(path, standard, judge, "json" if json else "markdown" if markdown else "text")
 
 
+@command("read", "Read a file of EvalGlass.", "calibrant judge read grant.json", within=judge)
+def read(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A study, instrument, grant or claim: a .json file.")],
+    json: Json = False,
+) -> int:
+    """Read a study, an instrument, a grant or a claim of EvalGlass, and say what it lacks here.
+
+    Its arithmetic is checked. Its digests are of another form of the records, so they match nothing here.
+    """
+    from calibrant.cli.figures import show_evalglass
+
+    return show_evalglass(path, as_json=json)
+
+
 @command(
     "probe",
     "Look for biases of a judge.",

@@ -60,16 +60,17 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
         for inner, what in value.items():
             yield from _flat(f"{name}.{inner}", what)
     else:
-        yield name, _value(value)
+        yield name, plain(value)
 
 
-def _value(value: Any) -> str:
+def plain(value: Any) -> str:
+    """A JSON value as people write it: ``null``, ``[a, b]``, ``name value``."""
     if value is None:
         return "null"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_value(inner)}" for name, inner in value.items()) or "{}"
+        return ", ".join(f"{name} {plain(inner)}" for name, inner in value.items()) or "{}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_value, value)) + "]"
+        return "[" + ", ".join(map(plain, value)) + "]"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -158,7 +159,7 @@ def plan_view(policy: DecisionPolicy, needs: Sequence[Need], flips: int | None) 
 
 
 def _standard(standard: CalibrationStandard, flips: int | None) -> Section:
-    rows = [(name, _value(value)) for name, value in standard.to_dict().items() if value is not None and value != {}]
+    rows = [(name, plain(value)) for name, value in standard.to_dict().items() if value is not None and value != {}]
     if standard.max_flip_rate is not None:
         told = "no number suffices" if flips is None else f"{flips} items or more, if no verdict flips between repeats"
         rows.append(("for max_flip_rate", told))
