@@ -30,7 +30,7 @@ def gate(
 
     Raises:
         InputError: where there is no project or no such gate, and for files that cannot be read.
-        CheckFailed: for a ledger that cannot be scored.
+        CannotCheck: for a run that cannot be read or scored.
     """
     start = Path(project) if project is not None else run.folder
     found = find_project(start)
