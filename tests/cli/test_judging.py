@@ -476,6 +476,19 @@ def test_a_judge_that_always_fails_leaves_nothing_half_written_and_the_same_comm
     verified(run)
 
 
+@pytest.mark.parametrize("raised", ["asyncio.CancelledError()", "BaseException('b')", "SystemExit(3)"])
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_a_judge_that_gives_up_in_any_way_has_failed(bench: Bench, raised: str, kind: str) -> None:
+    bench.answers(*["Hello"] * 3)
+    bench.gold(EIGHT)
+    text = f"import asyncio\n\n\n{kind} judge(asked):\n    raise {raised}\n"
+    module = f"gives_up_{abs(hash((raised, kind)))}"
+    (bench.folder / f"{module}.py").write_text(text, encoding="utf-8")
+    bench.judge(subject=f"python:{module}.judge", options={})
+    refused(invoke(*RUN), "3 judgements got no reply", code=5)
+    refused(invoke(*STUDY), "8 judgements got no reply", "No study was written", code=5)
+
+
 def test_a_repeat_that_got_no_reply_is_missing_and_never_a_flip(bench: Bench) -> None:
     run = bench.answers("Hello", "Hi")
     bench.gold(EIGHT)

@@ -185,3 +185,20 @@ def test_an_out_half_settled_by_a_fact_source_is_warned_about() -> None:
 def test_options_are_checked_at_their_place() -> None:
     outcome = Number(kind="number", plausible=(Decimal(0), Decimal(9)), options=(Option(name="few", covers="[0, 3]"),))
     assert "challenges[0].outcome.options: found no option for (3, 9]" in said(pair(outcome=outcome))
+
+
+def test_a_question_that_is_asked_twice_is_warned_about_where_it_stands_again() -> None:
+    label = {"half": None, "pair": None, "outcome": None, "resolver": None, "test_type": "role-fit", "target": "t"}
+    once = challenge("a", **label, prompt="Same?")
+    again = [challenge(name, **label, prompt="Same?") for name in "bc"]
+    other = challenge("d", **label, prompt="Other?")
+    found = check_board(header(), PROFILE, [once, *again, other])
+    told = [str(warning) for warning in found.warnings if "the same question" in str(warning)]
+    assert [warning.partition(":")[0] for warning in told] == ["challenges[1]", "challenges[2]"]
+    assert all("as challenges[0]" in warning for warning in told)
+    many = [challenge(f"q{n}", **label, prompt="Same?") for n in range(30)]
+    assert any("21 more questions" in str(w) for w in check_board(header(), PROFILE, many).warnings)
+
+
+def test_the_two_halves_of_a_pair_ask_the_same_and_are_no_repetition() -> None:
+    assert not [w for w in check_board(header(), PROFILE, pair()).warnings if "the same question" in str(w)]

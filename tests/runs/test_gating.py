@@ -614,6 +614,18 @@ def test_labels_by_somebody_else_are_another_evaluator(judged: JudgedProject) ->
     assert found.raters == ("mallory",)
 
 
+def test_labels_that_took_the_place_of_others_are_told(judged: JudgedProject) -> None:
+    """The same rater may think again, or somebody may type the rater's name: the page says that it happened."""
+    judged.gates({})
+    finished = judged.answered()
+    finished.label([label.model_copy(update={"label": "fail"}) for label in by_people(range(20))])
+    judged.approve(finished)
+    assert not any("took the place" in told for told in judged.gate(finished).warnings["release"])
+    finished.label(by_people(range(20)))
+    told = "Behind the figure 20 labels took the place of another one later; the ledger holds both."
+    assert told in judged.gate(finished).warnings["release"]
+
+
 def test_labels_by_nobody_pass_nothing(judged: JudgedProject) -> None:
     judged.gates({})
     finished = judged.answered()

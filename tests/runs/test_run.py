@@ -389,5 +389,7 @@ def test_labels_by_a_person_pair_and_score_too(tmp_path) -> None:
     assert result.verify().failures == []
     with pytest.raises(InputError, match="a challenge of this run that was answered"):
         result.label([Label(challenge="nope", epoch=1, label="pass", code="pass", grader="person")])
+    with pytest.raises(InputError, match="an instant that is not yet to come"):
+        result.label([label("in", "pass").model_copy(update={"at": datetime(2999, 1, 1, tzinfo=UTC)})])
     with pytest.raises(InputError, match="label set"):
         result.label([label("in", "excellent")])

@@ -154,7 +154,17 @@ def test_a_map_a_response_and_a_tool_call_are_answers() -> None:
 
 
 @pytest.mark.parametrize(
-    "raised", [ValueError("bad\nluck"), SystemExit(3), KeyboardInterrupt(), StopIteration(1), OSError(2, "gone")]
+    "raised",
+    [
+        ValueError("bad\nluck"),
+        SystemExit(3),
+        KeyboardInterrupt(),
+        StopIteration(1),
+        OSError(2, "gone"),
+        GeneratorExit(),
+        BaseException("b"),
+        asyncio.CancelledError(),
+    ],
 )
 def test_what_a_function_raises_is_a_crash(raised: BaseException) -> None:
     def answer(request: Request) -> str:
@@ -257,3 +267,27 @@ def test_a_function_that_takes_the_request_for_text_is_told_how_to_get_text() ->
     reply = asyncio.run(PythonSubject(seat).ask(Request(challenge="a", epoch=1, messages=())))
     assert isinstance(reply, Failure)
     assert "annotate the parameter as `str`" in reply.message
+
+
+@pytest.mark.parametrize("raised", [asyncio.CancelledError(), SystemExit(1), BaseException("b")])
+def test_an_async_function_ends_or_cancels_its_own_work_and_not_the_run(raised: BaseException) -> None:
+    async def gives_up(request: Request) -> str:
+        raise raised
+
+    reply = asyncio.run(PythonSubject(gives_up).ask(question()))
+    assert isinstance(reply, Failure)
+    assert type(raised).__name__ in reply.message
+
+
+def test_who_waits_for_a_function_can_still_be_cancelled() -> None:
+    async def sleeps(request: Request) -> str:
+        await asyncio.sleep(60)
+        return "late"
+
+    async def cancelled() -> bool:
+        waiting = asyncio.create_task(PythonSubject(sleeps).ask(question()))
+        await asyncio.sleep(0.01)
+        waiting.cancel()
+        return (await asyncio.wait([waiting]))[0].pop().cancelled()
+
+    assert asyncio.run(cancelled())

@@ -49,7 +49,8 @@ class Labelling:
 
     ``graders`` are the kinds of them (`mechanical` is the rule that compares with a resolution), ``judges`` the
     instruments of the judges, ``passing`` the labels that count as a pass where judges or people label. ``raters`` are
-    the people by name, ``unnamed`` tells whether some of them gave none.
+    the people by name, ``unnamed`` tells whether some of them gave none. ``replaced`` counts the labels that others
+    took the place of later and said something else.
     """
 
     graders: frozenset[Grader] = frozenset()
@@ -57,6 +58,7 @@ class Labelling:
     passing: frozenset[str] = frozenset()
     raters: frozenset[str] = frozenset()
     unnamed: bool = False
+    replaced: int = 0
 
     @property
     def others(self) -> Literal["mechanical", "human"]:

@@ -34,10 +34,10 @@ def gate(
 ) -> int:
     """Say what each gate makes of a run: pass, fail, blocked or informational, with every reason.
 
-    Ends with 0 for pass or informational, 1 for fail, 3 for blocked or a run that cannot be read; with --strict, 4
-    where any gate is informational, or was there when the run started and is gone, and none is blocked or fails. A gate
-    without authority says nothing either way: use --strict in a pipeline. What a grant that matches was given to is
-    kept in the folder artifacts.
+    Ends with 0 for pass or informational, 1 for fail, 2 for a file of a gate that cannot be read, 3 for blocked or a
+    run that cannot be read; with --strict, 4 where any gate is informational, or was there when the run started and is
+    gone, and none is blocked or fails. A gate without authority says nothing either way: use --strict in a pipeline.
+    What a grant that matches was given to is kept in the folder artifacts.
     """
     from calibrant.cli.gating import gate_run
 

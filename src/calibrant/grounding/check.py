@@ -60,7 +60,8 @@ class BoardChecker:
     3. the target or an inline fact of a pair does not stand in what its out-half shows;
     4. no null policy is paid a pair;
     5. every pair has both halves (a half-written pair is named);
-    6. every lane has a challenge of its own.
+    6. every lane has a challenge of its own;
+    7. no question is asked twice (a warning: it would count twice).
 
     ``where`` tells in which place a challenge was written, by its index.
     """
@@ -74,6 +75,8 @@ class BoardChecker:
         self._policies = policies
         self._found = BoardCheck(policies=dict.fromkeys(policies, 0))
         self._open: dict[str, tuple[int, Challenge]] = {}
+        self._asked: dict[int, int] = {}
+        self._again: list[tuple[int, int]] = []
         self._paid: dict[str, list[str]] = {name: [] for name in policies}
         self._chance = random.Random(_SEED)  # noqa: S311 - a null policy that picks at random, not a secret
         self._played: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -87,6 +90,9 @@ class BoardChecker:
         found.problems += [_placed(problem, self._where(index)) for problem in _options(challenge)]
         found.problems += [_placed(problem, self._where(index)) for problem in _sources(challenge)]
         found.warnings += [_placed(problem, self._where(index)) for problem in _out_source(challenge)]
+        before = self._asked.setdefault(_question(challenge), index)
+        if before != index:
+            self._again.append((index, before))
         if challenge.pair_id is None:
             return
         if challenge.pair_id not in self._open:
@@ -104,7 +110,20 @@ class BoardChecker:
         self._found.problems += [_half_written(challenge, place) for challenge, place in unpaired]
         self._found.problems += list(_paid(self._paid))
         self._found.problems += list(_uncovered(self._header, self._found))
+        self._found.warnings += list(self._asked_twice())
         return self._found
+
+    def _asked_twice(self) -> Iterator[Problem]:
+        """Each question that was asked before, the first ones by name."""
+        for index, first in self._again[:_MOST_NAMED]:
+            before = self._where(first)
+            place = f"{before.file or ''}:{before.line or ''} {before.field or ''}".strip(" :")
+            found = f"the same question to the same seat, with the same evidence, as {place}"
+            fix = "Ask something else, or ask once in several epochs: two of one question count as two."
+            yield _placed(Problem(found, "each question once", fix), self._where(index))
+        rest = len(self._again) - _MOST_NAMED
+        if rest > 0:
+            yield Problem(f"{rest} more questions that are asked twice", "each question once")
 
     def _take_pair(self, in_half: Challenge, out_half: Challenge, out_index: int) -> None:
         self._found.pairs += 1
@@ -125,6 +144,13 @@ class BoardChecker:
             except InputError:  # options that are no intervals: said of the challenge already
                 self._played[spaces] = ()
         return self._played[spaces]
+
+
+def _question(challenge: Challenge) -> int:
+    """What a challenge asks of whom, as one number: equal for two that a seat could not tell apart."""
+    evidence = tuple(item.digest() for item in challenge.evidence)
+    turns = tuple(turn.content for turn in challenge.turns)
+    return hash((challenge.seat, challenge.test_type, challenge.half, challenge.prompt, turns, evidence))
 
 
 def _placed(problem: Problem, place: Where) -> Problem:

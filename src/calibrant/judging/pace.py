@@ -45,6 +45,11 @@ async def ask_once(ask: Ask, request: Request, seconds: float) -> Reply:
             return await ask(request)
     except TimeoutError:
         return Failure(kind="timeout", message=f"no reply within {seconds:g} s", retry=True)
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        return Failure(kind="crashed", message="it cancelled its own work")
     except Exception as broken:  # noqa: BLE001 - somebody else's code behind the seam
         return Failure(kind="crashed", message=f"{type(broken).__name__}: {quote(str(broken))}")
 

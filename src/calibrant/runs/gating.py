@@ -170,7 +170,12 @@ def gate_run(
     with _reading(run.folder, at) as scored:
         evidence = {gate.spec.id: _evidence(project, gate, scored) for gate in family}
         warnings = {
-            gate.spec.id: (*outside_of(gate.claim, scored.source, at), *untraced(gate.study, store)) for gate in wanted
+            gate.spec.id: (
+                *outside_of(gate.claim, scored.source, at),
+                *untraced(gate.study, store),
+                *_relabelled(evidence[gate.spec.id].labelling),
+            )
+            for gate in wanted
         }
         dropped = tuple(_dropped(project, scored.sealed))
     decided = {found.gate: found for found in decide_all(list(evidence.values()))}
@@ -329,13 +334,22 @@ def _slice(results: Sequence[Slice], name: str) -> Slice | None:
     return next((part for part in results if part.by == by and which in ("", part.name)), None)
 
 
+def _relabelled(labelling: Labelling) -> Iterator[str]:
+    if labelling.replaced:
+        count = "one label" if labelling.replaced == 1 else f"{labelling.replaced} labels"
+        yield f"Behind the figure {count} took the place of another one later; the ledger holds both."
+
+
 def labelling_of(ledger: Ledger, source: RunSource, policy: DecisionPolicy) -> Labelling:
     """Who labelled what a policy's figure counts: of several labels of one response, the last counts."""
     rules = {n: _test_type(source, c) for n, c in enumerate(source.challenges()) if _counts(policy, c)}
     last: dict[str, Label] = {}
+    replaced = 0
     for entry in ledger.entries(kind="label"):
         if task_of(entry.key).number in rules:
-            last[entry.key] = Label.from_stored(entry.body)
+            label, before = Label.from_stored(entry.body), last.get(entry.key)
+            replaced += before is not None and before.label is not None and before.label != label.label
+            last[entry.key] = label
     graders: set[Grader] = {label.grader for label in last.values()}
     if any(test_type.rule == "grounding" for test_type in rules.values()):
         graders.add("mechanical")
@@ -348,6 +362,7 @@ def labelling_of(ledger: Ledger, source: RunSource, policy: DecisionPolicy) -> L
         passing=frozenset(choice.name for choices in sets for choice in choices if choice.counts == "pass"),
         raters=frozenset(name for name in people if name is not None),
         unnamed=None in people,
+        replaced=replaced,
     )
 
 

@@ -50,6 +50,7 @@ from calibrant.runs.verify import Verification, scorecard_bytes, verify
 from calibrant.subjects.base import Options, Subject, warnings_of
 from calibrant.subjects.hiding import hide_secrets
 from calibrant.subjects.registry import open_subject
+from calibrant.values import format_instant
 from calibrant.world.base import Allow
 from calibrant.world.registry import World
 
@@ -200,13 +201,16 @@ class Run:
             source = RunSource(ledger)
             numbers = {challenge.id: number for number, challenge in enumerate(source.challenges())}
             answered = set(ledger.keys("commitment"))
-            drafts = []
+            drafts, now = [], Clockwork().now()
             for label in labels:
                 task = Task(numbers.get(label.challenge, -1), label.epoch)
                 if task.key not in answered:
                     found = f"a label on {quote(label.challenge)} in epoch {label.epoch}"
                     raise InputError(Problem(found, "a challenge of this run that was answered in that epoch"))
                 refuse_label(source.profile, source.challenge(task.number), label)
+                if label.at is not None and label.at > now:
+                    found = f"a label on {quote(label.challenge)} given at {format_instant(label.at)}"
+                    raise InputError(Problem(found, "an instant that is not yet to come"))
                 if label.grader == "judge":
                     found = f"a label by a judge on {quote(label.challenge)}"
                     raise InputError(Problem(found, "a label by a person", "Let the judge judge the run."))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import importlib
@@ -64,7 +65,7 @@ class PythonSubject:
         given = question_text(request) if self._takes_text else request
         try:
             if self._is_async:
-                returned = await self._function(given)
+                returned = await _awaited(self._function(given))
             else:
                 returned = await in_thread(lambda: self._call(given))
                 if inspect.isawaitable(returned):
@@ -78,7 +79,9 @@ class PythonSubject:
     def _call(self, given: str | Request) -> Any:
         try:
             return self._function(given)
-        except (SystemExit, KeyboardInterrupt) as raised:  # it may end its own work, not the run
+        except Exception:
+            raise
+        except BaseException as raised:  # noqa: BLE001 - it may end or cancel its own work, not the run
             return _raised(raised)
 
     async def close(self) -> None:
@@ -104,7 +107,16 @@ def function_subject(function: Callable[..., Any], options: Options) -> PythonSu
 
 
 async def _awaited(returned: Awaitable[Any]) -> Any:
-    return await returned
+    """What the function comes to. It may end or cancel its own work; the run is ended by others."""
+    try:
+        return await returned
+    except (Exception, KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as raised:
+        task = asyncio.current_task()
+        if isinstance(raised, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise
+        return _raised(raised)
 
 
 def _reply(returned: Any) -> Reply:
