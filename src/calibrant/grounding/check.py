@@ -148,7 +148,7 @@ class BoardChecker:
 
 def _question(challenge: Challenge) -> int:
     """What a challenge asks of whom, as one number: equal for two that a seat could not tell apart."""
-    evidence = tuple(item.digest() for item in challenge.evidence)
+    evidence = tuple(item.text if item.capture is None else item.capture.digest() for item in challenge.evidence)
     turns = tuple(turn.content for turn in challenge.turns)
     return hash((challenge.seat, challenge.test_type, challenge.half, challenge.prompt, turns, evidence))
 
