@@ -17,12 +17,10 @@ from calibrant.errors import InputError, Problem, Where, one_of, quote
 from calibrant.interop import evalglass
 from calibrant.interop.ratings import read_ratings
 from calibrant.records.authority import CalibrationStandard, DecisionPolicy
-from calibrant.records.documents import read_document
 from calibrant.report.judge import plain, plan_json, plan_view
 from calibrant.report.study import agreement_json, ratings_view, study_json, study_view
 from calibrant.report.view import Facts, Points, View
-from calibrant.runs.files import read_input
-from calibrant.runs.gatefiles import read_record
+from calibrant.runs.files import open_document, read_record
 from calibrant.runs.judges import load_judge
 from calibrant.stats.planning import expected_table, items_for_rate
 from calibrant.values import Undefined
@@ -49,7 +47,7 @@ def show_study(path: Path, standard: Path | None, judge_path: Path | None, form:
 
 def _read_study(path: Path) -> tuple[JudgeAgreementStudy, tuple[str, ...]]:
     """The study in a file; one without a schema is read as EvalGlass's, with what it lacks here."""
-    document = read_document(read_input(path), str(path))
+    document = open_document(path)
     if "schema" in document.fields("a study"):
         return document.record(JudgeAgreementStudy), ()
     read = evalglass.read_study(path)
@@ -67,7 +65,7 @@ _READERS: Final[dict[str, tuple[str, Callable[[Path], evalglass.Read[Any]]]]] = 
 
 def show_evalglass(path: Path, *, as_json: bool) -> int:
     """Show a file of EvalGlass as the record that it is here, and what it lacks."""
-    fields = read_document(read_input(path), str(path)).fields("a study, an instrument, a grant or a claim")
+    fields = open_document(path).fields("a study, an instrument, a grant or a claim")
     kind = next((name for name in _READERS if name in fields), None)
     if kind is None:
         expected = f"a file with one of the fields {one_of(_READERS)}"

@@ -34,8 +34,8 @@ from calibrant.report.judge import judge_json, judge_view, judged_json, judged_v
 from calibrant.report.probe import probe_json, probe_view
 from calibrant.report.study import study_json, study_view
 from calibrant.runs.artifacts import Artifacts
+from calibrant.runs.files import read_record
 from calibrant.runs.folder import make_folder
-from calibrant.runs.gatefiles import read_record
 from calibrant.runs.gold import GoldSet, load_gold, load_items
 from calibrant.runs.judged import items_of, judge_items
 from calibrant.runs.judged import judge_run as judge_answers

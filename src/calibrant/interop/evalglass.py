@@ -19,9 +19,9 @@ from calibrant.authority.study import Confusion, JudgeAgreementStudy, figures_of
 from calibrant.errors import InputError, Problem, Where, quote
 from calibrant.records.authority import AuthorityGrant, ClaimSpec
 from calibrant.records.base import Record
-from calibrant.records.documents import Document, read_document
+from calibrant.records.documents import Document
 from calibrant.records.judge import JudgeInstrument
-from calibrant.runs.files import read_input
+from calibrant.runs.files import open_document
 from calibrant.stats.table import Table
 
 R = TypeVar("R", bound=Record)
@@ -142,7 +142,7 @@ def _fields(document: Document, what: str) -> dict[str, Any]:
 
 def _document(path: str | PathLike[str]) -> Document:
     path = Path(path)
-    return read_document(read_input(path), str(path))
+    return open_document(path)
 
 
 def _record(kind: type[R], written: Mapping[str, Any], document: Document) -> R:

@@ -35,7 +35,7 @@ from calibrant.records.profile import Profile
 from calibrant.records.types import Many
 from calibrant.runs.assembly import Assembly, Findings, withhold
 from calibrant.runs.challenges import Challenges
-from calibrant.runs.files import open_input, read_input
+from calibrant.runs.files import open_input, read_record
 from calibrant.runs.project import files_around
 
 __all__ = ["Board", "load_board", "load_profile", "withhold"]
@@ -157,7 +157,7 @@ def _profile(name: str, folder: Path, where: Where | None) -> Profile:
         place = where or Where()
         raise InputError(Problem(f"the profile {quote(name)}", "`default`, or the path of a .yaml file", fix, place))
     path = folder / name
-    return read_document(read_input(path, where=where), str(path)).record(Profile)
+    return read_record(path, Profile, where=where)
 
 
 def load_board(path: str | PathLike[str], *, profile: Profile | None = None) -> Board:

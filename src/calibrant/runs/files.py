@@ -6,9 +6,13 @@ import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, TypeVar
 
 from calibrant.errors import InputError, Problem, Where, quote
+from calibrant.records.base import Record
+from calibrant.records.documents import Document, read_document
+
+R = TypeVar("R", bound=Record)
 
 LARGEST_FILE: Final = 512 * 1024 * 1024
 """The most bytes that a file may have; a bigger one was not written to be read here."""
@@ -51,6 +55,20 @@ def read_input(path: Path, *, where: Where | None = None, largest: int = LARGEST
             return stream.read()
         except OSError as failed:
             raise InputError(_failure(failed, f" {quote(str(path))}", where or Where(str(path)))) from None
+
+
+def open_document(path: Path, *, where: Where | None = None, largest: int = LARGEST_FILE) -> Document:
+    """The YAML or JSON document in the file at ``path``. Raises as `read_input` and `read_document` do."""
+    return read_document(read_input(path, where=where, largest=largest), str(path))
+
+
+def read_record(path: Path, kind: type[R], *, where: Where | None = None) -> R:
+    """The record of that kind in a file that a person owns.
+
+    Raises:
+        InputError: naming file, line and field of everything that is wrong.
+    """
+    return open_document(path, where=where).record(kind)
 
 
 def _failure(failed: OSError, named: str, place: Where) -> Problem:

@@ -14,7 +14,7 @@ from calibrant.errors import Where
 from calibrant.records.authority import AuthorityGrant, DecisionPolicy
 from calibrant.records.base import Record
 from calibrant.records.documents import read_document
-from calibrant.runs.files import read_input
+from calibrant.runs.files import read_input, read_record
 from calibrant.runs.project import PROJECT_FILE, ProjectFolder, find_project
 
 R = TypeVar("R", bound=Record)
@@ -42,16 +42,7 @@ def read_policy(project: ProjectFolder, number: int) -> DecisionPolicy:
     """
     named = Where(str(project.root / PROJECT_FILE), field=f"gates[{number}].policy")
     path = project.root / project.project.gates[number].policy
-    return read_document(read_input(path, where=named), str(path)).record(DecisionPolicy)
-
-
-def read_record(path: Path, kind: type[R]) -> R:
-    """The record of that kind in a file that a person owns.
-
-    Raises:
-        InputError: naming file, line and field of everything that is wrong.
-    """
-    return read_document(read_input(path), str(path)).record(kind)
+    return read_record(path, DecisionPolicy, where=named)
 
 
 def read_if_there(project: ProjectFolder, name: str | None, kind: type[R]) -> R | None:

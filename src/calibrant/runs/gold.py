@@ -15,10 +15,10 @@ from typing import Any, Final
 from calibrant import canonical
 from calibrant.authority.agreement import RatersAgreement, of_raters
 from calibrant.errors import InputError, Problem, Where, nearest, one_of, quote
-from calibrant.records.documents import ENDINGS, Document, read_document, read_jsonl
+from calibrant.records.documents import ENDINGS, Document, read_jsonl
 from calibrant.records.gold import Frame, Gold, GoldLabel, JudgedItem
 from calibrant.runs.assembly import Findings
-from calibrant.runs.files import Beside, read_input
+from calibrant.runs.files import Beside, open_document, read_input
 from calibrant.runs.project import files_around
 
 CONSENSUS: Final = "majority"
@@ -213,7 +213,7 @@ def _beside(folder: Path) -> Beside:
 
 def _read_gold(path: Path) -> tuple[RaterGold, Document]:
     """The gold in one file, its labels in the file itself or in a CSV file that it names."""
-    document = read_document(read_input(path), str(path))
+    document = open_document(path)
     fields = document.fields("gold")
     name = fields.get("labels")
     if not isinstance(name, str):

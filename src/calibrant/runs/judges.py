@@ -19,7 +19,7 @@ from calibrant.records.documents import Document, read_document
 from calibrant.records.judgefile import JudgeFile, PanelFile
 from calibrant.records.subject import SubjectIdentity
 from calibrant.runs.asking import SubjectAsker
-from calibrant.runs.files import Beside, read_input
+from calibrant.runs.files import Beside, open_document
 from calibrant.runs.gating import Judged
 from calibrant.runs.project import files_around
 from calibrant.subjects.base import Options, Subject, warnings_of
@@ -46,7 +46,7 @@ def load_judge(
         MachineError: where the machine fails while the subject is got ready.
     """
     path = Path(path)
-    document = read_document(read_input(path, largest=LARGEST), str(path))
+    document = open_document(path, largest=LARGEST)
     if document.fields("a judge or a panel").get("schema") != PanelFile.schema_name:
         return _judge_in(document, path, options, subject)
     if options or subject is not None:

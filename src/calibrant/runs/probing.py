@@ -14,10 +14,9 @@ from calibrant.judging.panel import Evaluator
 from calibrant.judging.probes import PROBES, probe
 from calibrant.judging.store import JudgementStore
 from calibrant.records.authority import ProbeName
-from calibrant.records.documents import read_document
 from calibrant.records.gold import JudgedItem
 from calibrant.records.probe import ProbeReport
-from calibrant.runs.files import read_input
+from calibrant.runs.files import read_record
 from calibrant.runs.folder import json_in, make_folder, write_whole
 from calibrant.runs.gold import load_items
 from calibrant.runs.judges import load_judge
@@ -112,7 +111,7 @@ def read_report(path: str | PathLike[str]) -> ProbeReport:
         InputError: naming file, line and field of everything that is wrong.
     """
     path = Path(path)
-    return read_document(read_input(path), str(path)).record(ProbeReport)
+    return read_record(path, ProbeReport)
 
 
 def _written(report: ProbeReport) -> str:

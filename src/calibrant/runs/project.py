@@ -11,10 +11,9 @@ from pydantic import Field, model_validator
 
 from calibrant.errors import quote
 from calibrant.records.base import Record
-from calibrant.records.documents import read_document
 from calibrant.records.problems import refuse
 from calibrant.records.types import Id, Many, Prose
-from calibrant.runs.files import Beside, read_input
+from calibrant.runs.files import Beside, read_record
 from calibrant.world.base import Allow
 
 PROJECT_FILE: Final = "calibrant.yaml"
@@ -134,4 +133,4 @@ def load_project(root: Path) -> ProjectFolder:
         InputError: naming file, line and field of everything that is wrong.
     """
     path = root / PROJECT_FILE
-    return ProjectFolder(root, read_document(read_input(path), str(path)).record(Project))
+    return ProjectFolder(root, read_record(path, Project))

@@ -14,10 +14,9 @@ from typing import Any, Final, Protocol
 
 from calibrant.authority.study import JudgeAgreementStudy, StudyRating, make_study
 from calibrant.errors import InputError, Problem, Where, one_of, quote
-from calibrant.records.documents import read_document
 from calibrant.records.judge import Instrument, JudgeInstrument, Judgement
 from calibrant.runs.assembly import Findings
-from calibrant.runs.files import read_input
+from calibrant.runs.files import read_record
 from calibrant.runs.folder import json_in, make_folder, write_whole
 from calibrant.runs.gold import GoldSet
 
@@ -179,7 +178,7 @@ def read_study(path: str | PathLike[str]) -> JudgeAgreementStudy:
             values.
     """
     path = Path(path)
-    return read_document(read_input(path), str(path)).record(JudgeAgreementStudy)
+    return read_record(path, JudgeAgreementStudy)
 
 
 def _written(study: JudgeAgreementStudy) -> str:
