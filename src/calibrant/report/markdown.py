@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from calibrant.records.figures import percent
 from calibrant.report.escape import for_markdown, visible, visible_lines
-from calibrant.report.view import Bars, Commands, Facts, Points, Section, Table, Verbatim, View
+from calibrant.report.plot import drawn
+from calibrant.report.view import Bars, Commands, Facts, Plot, Points, Section, Table, Verbatim, View
 
 
 def render_markdown(view: View) -> str:
@@ -47,6 +48,8 @@ def _section(section: Section) -> Iterator[str]:
         yield from (f"- {_code(command)}: {for_markdown(purpose)}" for command, purpose in section.rows)
     elif isinstance(section, Verbatim):
         yield from _fenced(section.text)
+    elif isinstance(section, Plot):
+        yield from _fenced("\n".join(drawn(section)))
     elif isinstance(section, Facts):
         yield from table(("", ""), section.rows)
 

@@ -14,7 +14,8 @@ from rich.text import Text
 
 from calibrant.records.figures import percent
 from calibrant.report.escape import visible, visible_lines
-from calibrant.report.view import Bars, Commands, Facts, Points, Table, Verbatim, View
+from calibrant.report.plot import WIDTH, drawn
+from calibrant.report.view import Bars, Commands, Facts, Plot, Points, Table, Verbatim, View
 
 _BAR_WIDTH: Final = 30
 _PIPED_WIDTH: Final = 4096  # what is read by a program is not folded
@@ -53,6 +54,8 @@ def _print(view: View, console: Console) -> None:
             _print_commands(section, console)
         elif isinstance(section, Verbatim):
             _print_verbatim(section, console)
+        elif isinstance(section, Plot):
+            _print_plot(section, console)
         else:
             console.print(Padding(_body(section, console), (0, 0, 0, 2), expand=False))
 
@@ -70,6 +73,12 @@ def _print_verbatim(section: Verbatim, console: Console) -> None:
     rule = "│" if _takes(console, "│") else "|"
     for line in visible_lines(section.text).split("\n"):
         console.print(Text(f"  {rule} ", "dim") + Text(line), soft_wrap=True)
+
+
+def _print_plot(section: Plot, console: Console) -> None:
+    width = WIDTH if console.width >= _NARROW else WIDTH // 2
+    for line in drawn(section, width=width, plain=not _takes(console, "●○◆│└─·")):
+        console.print(Text(f"  {visible(line)}"), soft_wrap=True)
 
 
 def _body(section: Facts | Table | Bars | Points, console: Console) -> Grid:

@@ -6,7 +6,7 @@ Text in it is what the records hold, hostile text included. Escaping is the busi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,47 @@ class Verbatim:
     text: str
 
 
-Section: TypeAlias = Facts | Bars | Table | Points | Commands | Verbatim
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis of a plot: its name (with the unit) and the range that it shows."""
+
+    name: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a plot; ``low`` and ``high`` are what its ``y`` may as well be: an error bar, or a band in a line."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Marks of one kind, as single points or joined by a line."""
+
+    name: str
+    marks: tuple[Mark, ...]
+    form: Literal["points", "line"] = "points"
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Series over two axes; ``reading`` says in a sentence how to read it."""
+
+    title: str
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...]
+    reading: str = ""
+
+
+Section: TypeAlias = Facts | Bars | Table | Points | Commands | Verbatim | Plot
 
 
 @dataclass(frozen=True, slots=True)

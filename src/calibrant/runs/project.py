@@ -29,6 +29,8 @@ class Allowed(Record):
     files: Many[Text] = ()
     calls: Many[Text] = ()
     environment: Many[Text] = ()
+    hosts: Many[Text] = ()
+    databases: Many[Text] = ()
 
 
 class GateSpec(Record):
@@ -95,6 +97,8 @@ class ProjectFolder:
             files=tuple(self.root / os.path.expanduser(name) for name in allowed.files),  # noqa: PTH111 - never raises
             calls=frozenset(allowed.calls),
             environment=frozenset(allowed.environment),
+            hosts=frozenset(allowed.hosts),
+            databases=frozenset(allowed.databases),
         )
 
 

@@ -70,13 +70,17 @@ class Allow:
 
     ``commands`` are program names or paths as they stand first in an argv; ``files`` are files, or folders with all
     below them, outside the board's own folder; ``calls`` are dotted names of Python callables that may be called.
-    ``environment`` names the variables that a command sees beside PATH, HOME and LANG.
+    ``environment`` names the variables that a command sees beside PATH, HOME and LANG. ``hosts`` are the hosts that
+    may be asked over HTTP or opened in a browser, ``name`` or ``name:port``; ``databases`` names the environment
+    variables that hold the URL of a database, so that no password stands in a board.
     """
 
     commands: frozenset[str] = frozenset()
     files: tuple[Path, ...] = ()
     calls: frozenset[str] = frozenset()
     environment: frozenset[str] = frozenset()
+    hosts: frozenset[str] = frozenset()
+    databases: frozenset[str] = frozenset()
     all_commands: bool = False
 
 
