@@ -58,6 +58,7 @@ FIELDS: dict[str, dict[str, tuple[type[Record], ...]]] = {
         "Evidence": (board.Evidence,),
         "categorical": (outcome.Categorical,),
         "boolean": (outcome.Boolean,),
+        "event": (outcome.Event,),
         "number": (outcome.Number,),
         "interval": (outcome.Interval,),
         "date": (outcome.Date,),

@@ -12,7 +12,7 @@ from calibrant.grounding.leak import stands_in
 from calibrant.grounding.policies import POLICIES, Move, paid
 from calibrant.records.board import BoardHeader, Seat, Source
 from calibrant.records.grounding import Expectation
-from calibrant.records.outcome import Boolean, Categorical, Date, Interval, Number, Option, Set, Text
+from calibrant.records.outcome import Boolean, Categorical, Date, Event, Interval, Number, Option, Set, Text
 from tests.grounding.worlds import PROFILE, challenge
 
 
@@ -41,6 +41,7 @@ OUTCOMES = [
     Number(kind="number", plausible=(Decimal(0), Decimal(9)), options=(Option(name="all", covers="[0, 9]"),)),
     Interval(kind="interval", max_width=Decimal(2)),
     Boolean(kind="boolean"),
+    Event(kind="event"),
     Categorical(kind="categorical", values=("a", "b")),
     Categorical(kind="categorical", values=("a", "b"), options=(Option(name="a"), Option(name="b"))),
     Categorical(kind="categorical", open=True),

@@ -108,6 +108,7 @@ RECORDS: dict[type[Record], list[dict[str, Any]]] = {
             {**CHALLENGE, "id": f"kind-{outcome['kind']}", "outcome": outcome}
             for outcome in (
                 {"kind": "boolean"},
+                {"kind": "event"},
                 {"kind": "categorical", "values": ["ext4", "xfs"], "aliases": {"ext4": ["fourth extended"]}},
                 {"kind": "interval", "unit": "ms", "max_width": "0.5", "plausible": [0, 60000]},
                 {"kind": "date", "precision": "month", "tolerance_days": 3},

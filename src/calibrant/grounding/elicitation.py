@@ -11,7 +11,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from calibrant.errors import InputError, Problem, Where, nearest, one_of, quote
 from calibrant.records.board import Challenge, Seat
-from calibrant.records.outcome import Boolean, Categorical, Date, Interval, Number, Outcome, Set
+from calibrant.records.outcome import Boolean, Categorical, Date, Event, Interval, Number, Outcome, Set
 from calibrant.records.subject import Message, Request
 from calibrant.records.terms import Elicitation
 from calibrant.records.types import write_quantity
@@ -198,7 +198,7 @@ def describe(outcome: Outcome | None) -> str:
         return f"one of: {listed}" if isinstance(outcome, Categorical) else f"any of: {listed} (with commas)"
     if outcome is not None and outcome.options:
         return "one of: " + ", ".join(option.name for option in outcome.options)
-    if isinstance(outcome, Boolean):
+    if isinstance(outcome, Boolean | Event):
         return "yes or no"
     if isinstance(outcome, Number):
         return "a number" if outcome.unit == "count" else f"a number in {outcome.unit}"

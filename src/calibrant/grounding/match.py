@@ -13,7 +13,7 @@ from typing import Any, Literal
 from calibrant.grounding.folding import fold, holds_words, words
 from calibrant.grounding.options import covering
 from calibrant.records.grounding import Expectation, Fact
-from calibrant.records.outcome import Boolean, Categorical, Date, Interval, Number, Outcome, Set, Text
+from calibrant.records.outcome import Boolean, Categorical, Date, Event, Interval, Number, Outcome, Set, Text
 from calibrant.records.types import write_quantity
 from calibrant.units import Day, Unread, read_date, read_number, read_quantity
 
@@ -75,6 +75,17 @@ def compare(outcome: Outcome, expectation: Expectation, fact: Fact) -> Match:
     return _COMPARERS[outcome.kind](outcome, expectation, fact)
 
 
+def share_right(outcome: Outcome, expectation: Expectation, fact: Fact) -> float:
+    """How right an expectation is, from 0 to 1, as its confidence is scored: by the share of an event, else all or
+    nothing."""
+    if not isinstance(outcome, Event) or isinstance(fact, tuple):
+        return 1.0 if compare(outcome, expectation, fact) == "right" else 0.0
+    if not isinstance(expectation.value, bool):
+        return 0.0
+    share = float(Decimal(str(fact)))
+    return share if expectation.value else float(1 - Decimal(str(fact)))
+
+
 def _read_one_fact(outcome: Outcome, raw: object) -> Fact | Unread:
     if isinstance(outcome, Text):
         return str(raw) if str(raw).strip() else Unread("empty text")
@@ -84,6 +95,8 @@ def _read_one_fact(outcome: Outcome, raw: object) -> Fact | Unread:
         return _fact_number(outcome.unit, raw)
     if isinstance(outcome, Boolean) and isinstance(raw, bool):
         return raw
+    if isinstance(outcome, Event):
+        return _fact_share(raw)
     commits = _READERS[outcome.kind](outcome, str(raw).strip())
     if isinstance(commits, Unread):
         return Unread(f"{str(raw)[:60]!r}: {commits.reason}")
@@ -97,6 +110,18 @@ def _fact_number(unit: str, raw: object) -> Fact | Unread:
     if value is None:
         return Unread(f"{raw!r} is no number")
     return value if isinstance(value, Unread) else write_quantity(value)
+
+
+def _fact_share(raw: object) -> Fact | Unread:
+    """The share of an event that came about, as text: ``1``, ``0``, ``0.5``."""
+    if not isinstance(raw, bool):
+        share = _fact_number("count", raw)
+        if not isinstance(share, Unread):
+            return share if 0 <= Decimal(str(share)) <= 1 else Unread(f"{share} is no share from 0 to 1")
+    said = _boolean(Boolean(kind="boolean"), "yes" if raw is True else "no" if raw is False else str(raw))
+    if isinstance(said, Unread):
+        return Unread(f"{str(raw)[:60]!r}: neither yes, no nor a share from 0 to 1")
+    return "1" if said.value is True else "0"
 
 
 def _option(outcome: Outcome, answer: str) -> str | None:
@@ -117,7 +142,7 @@ def _categorical(outcome: Categorical, answer: str) -> Commits | Unread:
     return Unread("more than one of the values" if len(named) > 1 else "none of the values, plainly said")
 
 
-def _boolean(outcome: Boolean, answer: str) -> Commits | Unread:
+def _boolean(outcome: Boolean | Event, answer: str) -> Commits | Unread:
     del outcome
     said = words(answer)
     if not said:
@@ -237,6 +262,10 @@ def _compare_boolean(outcome: Boolean, expectation: Expectation, fact: Fact) -> 
     return "right" if isinstance(expectation.value, bool) and expectation.value == fact else "wrong"
 
 
+def _compare_event(outcome: Event, expectation: Expectation, fact: Fact) -> Match:
+    return "right" if share_right(outcome, expectation, fact) == 1 else "wrong"
+
+
 def _compare_number(outcome: Number | Interval, expectation: Expectation, fact: Fact) -> Match:
     truth = Decimal(str(fact))
     if expectation.option is not None:
@@ -295,6 +324,7 @@ def _offers_more(said: str, form: str) -> bool:
 _READERS: Mapping[str, Callable[[Any, str], Commits | Unread]] = {
     "categorical": _categorical,
     "boolean": _boolean,
+    "event": _boolean,
     "number": _number,
     "interval": _interval,
     "date": _date,
@@ -304,6 +334,7 @@ _READERS: Mapping[str, Callable[[Any, str], Commits | Unread]] = {
 _COMPARERS: Mapping[str, Callable[[Any, Expectation, Fact], Match]] = {
     "categorical": _compare_named,
     "boolean": _compare_boolean,
+    "event": _compare_event,
     "number": _compare_number,
     "interval": _compare_number,
     "date": _compare_date,

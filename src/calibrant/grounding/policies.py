@@ -15,7 +15,7 @@ from calibrant.grounding.pairs import pair_outcome
 from calibrant.grounding.rules import grade
 from calibrant.records.board import Challenge
 from calibrant.records.grounding import Expectation, Fact, Resolution, ResolverIdentity
-from calibrant.records.outcome import Boolean, Categorical, Interval, Number, Option, Set, Text
+from calibrant.records.outcome import Boolean, Categorical, Event, Interval, Number, Option, Set, Text
 from calibrant.records.types import write_quantity
 
 
@@ -80,6 +80,8 @@ def _flattering(challenge: Challenge, option: Option | None = None) -> Move:
     fact_of: Fact = "2000-01-01"
     if isinstance(outcome, Boolean):
         fact_of = True
+    elif isinstance(outcome, Event):
+        return Move(Expectation(stance="assert", value=True), "1")
     elif isinstance(outcome, Set):
         fact_of = tuple(sorted(outcome.values[:1])) or ("a fact",)
     elif isinstance(outcome, Categorical):

@@ -72,6 +72,15 @@ class Boolean(_Outcome):
     kind: Literal["boolean"]
 
 
+class Event(_Outcome):
+    """Something that happens or does not, as forecasters put it. A fact is the share of it that came about.
+
+    1 is yes and 0 is no; what lies between settles neither: 0.5 is a tie. An answer is yes or no.
+    """
+
+    kind: Literal["event"]
+
+
 class Number(_Outcome):
     """A number in a unit. Right within ``tolerance`` (in that unit) or ``relative_tolerance`` (of the fact).
 
@@ -140,6 +149,6 @@ class Text(_Outcome):
 
 
 Outcome: TypeAlias = Annotated[
-    Categorical | Boolean | Number | Interval | Date | Set | Text, Field(discriminator="kind")
+    Categorical | Boolean | Event | Number | Interval | Date | Set | Text, Field(discriminator="kind")
 ]
 """Any outcome space, told apart by its ``kind``."""
