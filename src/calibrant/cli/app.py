@@ -48,6 +48,10 @@ AllowCommand = Annotated[
     typer.Option("--allow-command", metavar="NAME", help="Let the board run this program too; may be repeated."),
 ]
 AllowCommands = Annotated[bool, typer.Option("--allow-commands", help="Let the board run any program.")]
+PlotFile = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FILE", help="Write the plots to this file too: .svg, .png or .html."),
+]
 Timeout = Annotated[float, typer.Option(metavar="S", help="Seconds that one answer may take.", min=0.001)]
 Retries = Annotated[int, typer.Option(metavar="N", help="Times that a question is asked again after a failure.", min=0)]
 

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from calibrant import canonical
+from calibrant.cli.trouble import say
 from calibrant.records.scorecard import Scorecard
 from calibrant.report.markdown import render_markdown
 from calibrant.report.scorecard import scorecard_view
 from calibrant.report.view import View
 from calibrant.runs.claims import claims_on
+from calibrant.runs.folder import write_whole
 from calibrant.runs.project import find_project
 from calibrant.runs.run import Run
 
@@ -33,6 +35,18 @@ def print_view(view: View, form: str = "text") -> None:
     from calibrant.report.terminal import show  # rich is loaded only where a terminal is written to
 
     show(view)
+
+
+def write_plots(view: View, path: Path) -> None:
+    """Write the plots of a page to ``path``, as an SVG, PNG or HTML file by its ending, and say so.
+
+    Raises:
+        InputError: for another ending, and for a page without a plot.
+    """
+    from calibrant.report.chart import picture  # its libraries are loaded only where a plot is written
+
+    write_whole(path, picture(view, path))
+    say(f"plot: {path}")
 
 
 def print_json(value: Any) -> None:

@@ -80,7 +80,10 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A place in a plot; ``low`` and ``high`` are what its ``y`` may as well be: an error bar, or a band in a line."""
+    """A place in a plot; ``low`` and ``high`` are what its ``y`` may as well be: an error bar, or a band in a line.
+
+    A picture writes ``note`` beside it: a count, for example.
+    """
 
     x: float
     y: float
