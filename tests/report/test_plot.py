@@ -128,7 +128,7 @@ def test_plots_are_written_whole_beside_the_page(tmp_path: Path, capsys: pytest.
     write_plots(view, tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert capsys.readouterr().err == f"plot: {tmp_path / 'a.png'}\n"
-    with pytest.raises(InputError, match='".svg", ".png" or ".html"'):
+    with pytest.raises(InputError, match=r'"\.svg", "\.png" or "\.html"'):
         write_plots(view, tmp_path / "a.pdf")
     with pytest.raises(InputError, match="without a plot"):
         write_plots(View("", (), (Facts("", ()),)), tmp_path / "b.svg")
