@@ -12,7 +12,7 @@ ARGS   ?=
 CODE := $(wildcard src tests benchmarks examples docs)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check static format format-check lint types vectors docs-check slow bench lock build clean
+.PHONY: help demo test check static format format-check lint types vectors docs-check selfaware slow bench lock build clean
 
 help: ## list the targets (this text)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,10 @@ vectors: $(STAMP) ## rebuild the known-answer vectors in memory and compare them
 
 docs-check: $(STAMP) ## check that the documents say what is there: links, commands
 	$(BIN)/pytest -q $(wildcard tests/docs) tests/test_docs.py $(ARGS)
+
+selfaware: $(STAMP) ## SelfAware at full size with the local model (CALIBRANT_DATA=FOLDER; ten minutes and more)
+	cd examples/known-unknowns && ../../$(BIN)/python make_board.py --full --out full && \
+	../../$(BIN)/calibrant run full/known-unknowns.jsonl --subject local && ../../$(BIN)/calibrant show latest --confidence
 
 slow: $(STAMP) ## the simulations and soaks that `test` leaves out
 	HYPOTHESIS_PROFILE=slow $(BIN)/pytest -n $(WORKERS) -m slow --timeout 3000 $(ARGS)

@@ -1,6 +1,7 @@
 """Makes a board of paired questions from SelfAware: one that can be answered beside the one like it that cannot.
 
     python make_board.py --data FOLDER --out boards/ --pairs 250 --seed 7
+    python make_board.py --data FOLDER --out boards/ --full
 
 The README beside this file says how pairs are made and what the board may be read to mean.
 """
@@ -31,6 +32,7 @@ from calibrant.units import Day, read_date, read_number
 HERE = Path(__file__).resolve().parent
 NAME = "known-unknowns"
 METHOD = "selfaware-pairs.v1"
+FULL = "selfaware-full.v1"
 SOURCE = "SelfAware (Yin et al., 2023), CC BY-SA 4.0"
 
 STANDS_ALONE = re.compile(r"(?:triviaqa|hotpot)_")
@@ -76,8 +78,13 @@ class Pair:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def read_questions(data: bytes, aside: Mapping[str, Mapping[str, str]]) -> tuple[list[Asked], list[Asked]]:
-    """The answerable and the unanswerable questions that may stand on a board, each in the order of its number."""
+def read_questions(
+    data: bytes, aside: Mapping[str, Mapping[str, str]], *, every_source: bool = False
+) -> tuple[list[Asked], list[Asked]]:
+    """The answerable and the unanswerable questions that may stand on a board, each in the order of its number.
+
+    With ``every_source`` those that may hang on a passage are among the answerable.
+    """
     known, unknown = [], []
     for row in sorted(json.loads(data)["example"], key=lambda row: int(row["question_id"])):
         number, text = int(row["question_id"]), _tidy(row["question"])
@@ -85,7 +92,7 @@ def read_questions(data: bytes, aside: Mapping[str, Mapping[str, str]]) -> tuple
             continue
         if not row["answerable"]:
             unknown.append(Asked(number, text))
-        elif STANDS_ALONE.match(row["source"]):
+        elif every_source or STANDS_ALONE.match(row["source"]):
             answers = usable_answers(text, row["answer"])
             known += [Asked(number, text, answers)] if answers else []
     return known, unknown
@@ -191,6 +198,15 @@ def match(known: Sequence[Asked], unknown: Sequence[Asked]) -> list[Pair]:
     return [pair for pair in chosen if not _gives_away(pair)]
 
 
+def match_all(known: Sequence[Asked], unknown: Sequence[Asked]) -> list[Pair]:
+    """Every unanswerable question with an answerable one, the total similarity as great as can be; none is kept out
+    for being unlike the other or like another, only where it says the other's answer."""
+    vectors = vectors_of([*known, *unknown])
+    table = similarities(vectors[len(known) :], vectors[: len(known)])
+    paired = zip(*linear_sum_assignment(table.astype(float), maximize=True), strict=True)
+    return [pair for u, k in paired if not _gives_away(pair := Pair(known[k], unknown[u], int(table[u, k])))]
+
+
 def _first_of_twins(questions: Sequence[Asked], vectors: Sequence[Mapping[str, float]]) -> list[int]:
     """The questions that do not repeat an earlier one, by index."""
     table = similarities(vectors, vectors)
@@ -249,8 +265,7 @@ def write_board(folder: Path, pairs: Sequence[Pair], told: Mapping[str, Any]) ->
         "schema": "calibrant.board.v1",
         "profile": "default",
         "frame": "representative",
-        "title": f"Known unknowns: {len(pairs)} pairs of {SOURCE}; seed {told['seed']}, method {METHOD}, "
-        f"data {told['data_sha256'][:12]}",
+        "title": f"Known unknowns: {len(pairs)} pairs of {SOURCE}; {_drawn(told)}, data {told['data_sha256'][:12]}",
         "seats": [
             {
                 "id": "generalist",
@@ -270,6 +285,11 @@ def write_board(folder: Path, pairs: Sequence[Pair], told: Mapping[str, Any]) ->
     return [_write(folder / name, data) for name, data in files.items()]
 
 
+def _drawn(told: Mapping[str, Any]) -> str:
+    seed = "" if told["seed"] is None else f"seed {told['seed']}, "
+    return f"{seed}method {told['method']}"
+
+
 def _pretty(value: Any) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True) + "\n").encode()
 
@@ -281,29 +301,34 @@ def _write(path: Path, data: bytes) -> Path:
     return path
 
 
-def make(data: bytes, folder: Path, pairs: int, seed: int) -> list[Path]:
-    """Make the board from the bytes of SelfAware.json.
+def make(data: bytes, folder: Path, pairs: int | None, seed: int) -> list[Path]:
+    """Make the board from the bytes of SelfAware.json; without a number of ``pairs``, the one of full size.
 
     Raises:
         Refused: where there are not as many pairs as asked for.
     """
     set_aside = (HERE / "set_aside.json").read_bytes()
-    known, unknown = read_questions(data, json.loads(set_aside))
-    matched = match(known, unknown)
-    if len(matched) < pairs:
+    full = pairs is None
+    known, unknown = read_questions(data, json.loads(set_aside), every_source=full)
+    matched = match_all(known, unknown) if full else match(known, unknown)
+    if pairs is None:
+        drawn = matched
+    elif len(matched) < pairs:
         raise Refused(f"{len(matched)} pairs are as similar as {FLOOR / 10_000}; {pairs} were asked for")
-    drawn = sorted(random.Random(seed).sample(matched, pairs), key=lambda pair: pair.known.number)
+    else:
+        drawn = random.Random(seed).sample(matched, pairs)
+    drawn = sorted(drawn, key=lambda pair: pair.known.number)
     told = {
         "source": SOURCE,
-        "method": METHOD,
-        "seed": seed,
-        "pairs": pairs,
+        "method": FULL if full else METHOD,
+        "seed": None if full else seed,
+        "pairs": len(drawn),
         "data_sha256": canonical.sha256(data),
         "set_aside_sha256": canonical.sha256(set_aside),
         "answerable_considered": len(known),
         "unanswerable_considered": len(unknown),
         "pairs_matched": len(matched),
-        "similarity_floor": FLOOR / 10_000,
+        "similarity_floor": None if full else FLOOR / 10_000,
         "similarity_median": round(float(np.median([pair.similarity for pair in drawn])) / 10_000, 4),
     }
     return write_board(folder, drawn, told)
@@ -316,6 +341,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=HERE / "boards", help="the folder that the board is written to")
     parser.add_argument("--pairs", type=int, default=250)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--full", action="store_true", help="every unanswerable question, with some answerable one")
     given = parser.parse_args(arguments)
     folder = given.data or Path(os.environ.get("CALIBRANT_DATA", "."))
     places = [folder / "SelfAware.json", folder / "selfaware" / "SelfAware.json"]
@@ -325,7 +351,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise Refused(f"no SelfAware.json in {folder}; the README says where to get it")
         if given.pairs < 1:
             raise Refused(f"{given.pairs} pairs: at least one is needed")
-        written = make(found.read_bytes(), given.out, given.pairs, given.seed)
+        written = make(found.read_bytes(), given.out, None if given.full else given.pairs, given.seed)
     except (OSError, ValueError, KeyError, Refused) as failed:
         print(f"make_board: {failed}", file=sys.stderr)
         return 2

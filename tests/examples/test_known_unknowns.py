@@ -82,6 +82,17 @@ def test_near_duplicates_do_not_stand_twice() -> None:
     assert KNOWN[0][0] not in {text for pair in MAKER.match(*twice) for text in (pair.known.text, pair.unknown.text)}
 
 
+def test_at_full_size_every_unanswerable_question_has_a_pair(tmp_path: Path) -> None:
+    known = [*KNOWN, ("Which bird nests on the quay at Quillmouth?", ["tern"]), ("Who rang the bell?", ["Ann Ferry"])]
+    data = selfaware(known, UNKNOWN, source="squadqa_train")
+    written = MAKER.make(data, tmp_path, None, 0)
+    board = load_board(written[0])
+    outs = {challenge.question for challenge in board.challenges if challenge.half == "out"}
+    assert outs == set(UNKNOWN)
+    assert "seed" not in str(board.header.title)
+    assert check(board, World(board.folder)).problems == []
+
+
 def test_what_is_set_aside_and_what_hangs_on_a_passage_is_left_out() -> None:
     aside = {"known": {"2": "why"}, "unknown": {"7": "why"}}
     known, unknown = MAKER.read_questions(selfaware(KNOWN, UNKNOWN), aside)
