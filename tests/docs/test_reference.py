@@ -24,6 +24,7 @@ from calibrant.records import (
     judgefile,
     outcome,
     profile,
+    roster,
     scorecard,
     subject,
     terms,
@@ -39,7 +40,7 @@ from calibrant.subjects import command, lines, local, model, python, replay
 from calibrant.subjects.registry import BUILT_IN as SCHEMES
 from calibrant.units import Unread
 from calibrant.world import command as world_command
-from calibrant.world import facts, file, pending, reading, sql, unsettled
+from calibrant.world import facts, file, pending, program, reading, sql, unsettled
 from calibrant.world import python as world_python
 from calibrant.world.registry import BUILT_IN as KINDS
 from tests.cli.rigs import invoke, run_of
@@ -80,12 +81,19 @@ FIELDS: dict[str, dict[str, tuple[type[Record], ...]]] = {
         "Evaluator capability": (judge.EvaluatorCapability,),
         "Claim": (authority.ClaimSpec,),
     },
+    "roster.md": {
+        "Roster": (roster.Roster,),
+        "Role": (roster.Role,),
+        "Boundary": (roster.Boundary,),
+        "Scoped grant": (roster.ScopedGrant,),
+    },
     "resolvers.md": {
         "Reading": (reading.Reading,),
         "facts": (facts.FactsParams,),
         "command": (world_command.CommandParams,),
         "file": (file.FileParams,),
         "python": (world_python.PythonParams,),
+        "run": (program.RunParams,),
         "sql": (sql.SqlParams,),
         "pending": (pending.PendingParams, pending.Settlement),
         "withheld": (unsettled.WithheldParams,),
@@ -198,7 +206,7 @@ def test_every_record_that_stands_in_a_ledger_or_a_file_has_its_section() -> Non
     listed = {kind for headings in FIELDS.values() for kinds in headings.values() for kind in kinds}
     public = {
         kind
-        for room in (authority, board, grounding, outcome, profile, scorecard, subject, terms)
+        for room in (authority, board, grounding, outcome, profile, roster, scorecard, subject, terms)
         for kind in vars(room).values()
         if isinstance(kind, type) and issubclass(kind, Record) and kind.__module__ == room.__name__
     }

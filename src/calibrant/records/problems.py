@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -60,21 +61,51 @@ def refuse(found: str, expected: str, fix: str | None = None, *, field: str | No
     raise PydanticCustomError(_CUSTOM, "{found}; expected {expected}", context)
 
 
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One of several things wrong with a record: the steps to its field, and the words of a `Problem`."""
+
+    path: tuple[str | int, ...]
+    found: str
+    expected: str
+    fix: str | None = None
+
+
+def refuse_each(faults: Sequence[Fault]) -> None:
+    """Refuse a whole record from inside its validator, naming every fault; nothing where there is none."""
+    if faults:
+        raise PydanticCustomError(_CUSTOM, "{found}; expected {expected}", _told(faults[0]) | {"each": tuple(faults)})
+
+
+def _told(fault: Fault) -> dict[str, Any]:
+    return {"found": fault.found, "expected": fault.expected, "fix": fault.fix}
+
+
 def problems_of(
     refused: ValidationError, model: type[BaseModel], value: Any, where: Where, lines: Lines = no_lines
 ) -> list[Problem]:
     """Every error that ``refused`` holds about ``value``, which was to become a ``model``."""
     found: dict[str, Problem] = {}
     for error in refused.errors(include_url=False):
-        within = error.get("ctx", {}).get("field") if error["type"] == _CUSTOM else None
-        path = _written_path((*error["loc"], within) if within is not None else error["loc"], value)
-        problem = _problem(error, model, path)
-        field = ".".join(part for part in (where.field, field_name(path)) if part) or None
-        line = lines(path) if lines is not no_lines else None
-        place = Where(where.file, line if line is not None else where.line, field)
-        placed = Problem(problem.found, problem.expected, problem.fix, place)
-        found.setdefault(str(placed), placed)
+        for path, problem in _said(error, model, value):
+            field = ".".join(part for part in (where.field, field_name(path)) if part) or None
+            line = lines(path) if lines is not no_lines else None
+            place = Where(where.file, line if line is not None else where.line, field)
+            placed = Problem(problem.found, problem.expected, problem.fix, place)
+            found.setdefault(str(placed), placed)
     return list(found.values())
+
+
+def _said(error: ErrorDetails, model: type[BaseModel], value: Any) -> Iterator[tuple[tuple[str | int, ...], Problem]]:
+    """What one error says: a problem at the path of its field; several where a validator named each (`refuse_each`)."""
+    context = error.get("ctx", {}) if error["type"] == _CUSTOM else {}
+    for fault in context.get("each", ()):
+        path = _written_path((*error["loc"], *fault.path), value)
+        yield path, Problem(fault.found, fault.expected, fault.fix)
+    if "each" not in context:
+        within = context.get("field")
+        path = _written_path((*error["loc"], within) if within is not None else error["loc"], value)
+        yield path, _problem(error, model, path)
 
 
 def shown(value: Any) -> str:
