@@ -23,6 +23,10 @@ SOUND: dict[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
     "command": ({"argv": ["printf", "7"], "read": "integer"}, {"argv": ["false"]}),
     "file": ({"file": "facts.jsonl", "read": "lines"}, {"file": "gone.txt"}),
     "python": ({"ask": "signature", "of": "json.dumps"}, {"ask": "signature", "of": "no_such_module_here.x"}),
+    "run": (
+        {"argv": ["printf", "{seed}"], "seed": 7, "read": "integer"},
+        {"argv": ["false"], "seed": 7, "seed_variable": "SEED"},
+    ),
     "sql": ({"file": "a.sqlite", "query": "select 1"}, {"file": "a.sqlite", "query": "select nothing"}),
     "attested": ({"by": "Ada", "reason": "why"}, None),
     "other-lane": ({"owner": "platform", "reason": "why"}, None),

@@ -91,6 +91,14 @@ class CommandResolver:
     async def resolve(self, question: Question) -> Finding:
         """Run the command and read its output."""
         del question
+        ran = await self.ran()
+        return ran if isinstance(ran, Finding) else await self.read(ran)
+
+    async def ran(self, given: bytes = b"", variables: Mapping[str, str] | None = None) -> process.Ran | Finding:
+        """What came of the command, with ``given`` on its standard input and ``variables`` beside its environment.
+
+        A finding, where it did not come to an end that the parameters accept.
+        """
         program = self._program()
         if program is None:
             return Finding.failed(self.obstacle() or "")
@@ -98,16 +106,19 @@ class CommandResolver:
         ran = await process.run(
             [program, *params.argv[1:]],
             folder=self.surroundings.folder,
-            environment=environment(self.surroundings.allow),
+            environment={**environment(self.surroundings.allow), **(variables or {})},
             seconds=params.timeout,
             limit=params.limit,
+            given=given,
         )
         failure = self._failure(ran)
-        if failure is not None:
-            return Finding.failed(failure, *filter(None, (ran.out, ran.err)))
-        if params.read == "exit-code":
+        return Finding.failed(failure, *filter(None, (ran.out, ran.err))) if failure is not None else ran
+
+    async def read(self, ran: process.Ran) -> Finding:
+        """The fact in what the command wrote, or that its exit code is."""
+        if self.params.read == "exit-code":
             return Finding.fact(str(ran.code), f"exit code {ran.code}\n".encode(), *filter(None, (ran.out, ran.err)))
-        return await find(params, ran.out if params.stream == "stdout" else ran.err)
+        return await find(self.params, ran.out if self.params.stream == "stdout" else ran.err)
 
     def _program(self) -> str | None:
         """The path of the program, or None where there is none that can be run."""

@@ -19,6 +19,7 @@ from calibrant.world.command import command
 from calibrant.world.facts import facts
 from calibrant.world.file import file
 from calibrant.world.pending import pending
+from calibrant.world.program import program
 from calibrant.world.python import python
 from calibrant.world.sql import sql
 from calibrant.world.unsettled import attested, disclosed, future, other_lane, withheld
@@ -35,6 +36,7 @@ BUILT_IN: Final[Mapping[str, ResolverFactory]] = {
     "other-lane": other_lane,
     "pending": pending,
     "python": python,
+    "run": program,
     "sql": sql,
     "withheld": withheld,
 }
