@@ -15,6 +15,7 @@ from calibrant.records.judge import EvaluatorCapability, JudgeInstrument, Judgem
 from calibrant.records.judgefile import JudgeFile, PanelFile
 from calibrant.records.probe import ProbeReport
 from calibrant.records.profile import Profile
+from calibrant.records.roster import Roster
 from calibrant.records.scorecard import Scorecard
 from calibrant.records.subject import Failure, Response, SubjectIdentity
 from calibrant.records.terms import Capture, Elicitation, Start, Terms
@@ -123,6 +124,27 @@ RECORDS: dict[type[Record], list[dict[str, Any]]] = {
         ),
     ],
     Profile: [{"id": "house", "label_sets": LABEL_SETS, "test_types": [{**GROUNDING, "graders": ["mechanical"]}]}],
+    Roster: [
+        {
+            "title": "Operations",
+            "roles": [
+                {"id": "sysadmin", "name": "Systems administrator", "lane": "the current state of a running system"},
+                {"id": "plateforme-é", "purpose": "keeps promises", "lane": "what an interface guarantees"},
+            ],
+            "boundaries": [
+                {
+                    "id": "guarantees",
+                    "matter": "what a library promises",
+                    "owner": "plateforme-é",
+                    "defers": ["sysadmin"],
+                    "grants": [{"role": "sysadmin", "scope": "the installed version"}],
+                    "test_type": "boundary",
+                }
+            ],
+            "adjacent": [["sysadmin", "plateforme-é"]],
+        },
+        {"test_type": "facts", "roles": [{"id": "one", "lane": "everything"}]},
+    ],
     Expectation: [
         {"stance": "assert", "value": "2", "confidence": 0.8, "confidence_stated": "80%", "procedure": "Run nproc."},
         {"stance": "infer", "interval": ["1", 8]},
