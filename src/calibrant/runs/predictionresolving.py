@@ -1,0 +1,99 @@
+"""Lets open predictions of a book settle themselves: asks the resolver that each names, and appends what it says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from calibrant import canonical
+from calibrant.errors import CalibrantError, quote
+from calibrant.records.grounding import Resolution, ResolverIdentity
+from calibrant.records.prediction import Prediction
+from calibrant.runs.predictions import Book, Predicted, world_of
+from calibrant.runs.session import in_outcome
+from calibrant.world.base import Finding, Question, line
+from calibrant.world.registry import World
+
+_AT_ONCE = 8
+
+
+@dataclass(slots=True)
+class Resolving:
+    """What came of asking: the predictions that were asked about, as they stand now, and how many wait for a person."""
+
+    asked: list[Predicted] = field(default_factory=list)
+    by_hand: int = 0
+
+    @property
+    def settled(self) -> int:
+        """How many are settled now."""
+        return sum(not one.is_open for one in self.asked)
+
+
+def resolve_predictions(
+    book: Book, predictions: Iterable[Predicted] | None = None, *, progress: Callable[[Predicted], None] | None = None
+) -> Resolving:
+    """Ask the world about the open predictions of a book that name a resolver; by default about all of them.
+
+    Each answer is in the book before `progress` is called with it. Nothing that is settled is asked again.
+
+    Raises:
+        InputError, CheckFailed, MachineError: for a book that cannot be read or written.
+    """
+    return asyncio.run(resolve_predictions_async(book, predictions, progress=progress))
+
+
+async def resolve_predictions_async(
+    book: Book, predictions: Iterable[Predicted] | None = None, *, progress: Callable[[Predicted], None] | None = None
+) -> Resolving:
+    """`resolve_predictions`, for a program with an event loop."""
+    done = Resolving()
+    waiting = [one for one in (book.read() if predictions is None else predictions) if one.is_open]
+    due = [one for one in waiting if one.prediction.resolver is not None]
+    done.by_hand = len(waiting) - len(due)
+    world, slots = world_of(book), asyncio.Semaphore(_AT_ONCE)
+
+    async def settle(one: Predicted) -> None:
+        async with slots:
+            resolution, evidence = await _ask(world, one.prediction)
+        with book.writing() as writing:
+            now = writing.settle(resolution, evidence)
+        done.asked.append(now)
+        if progress is not None:
+            progress(now)
+
+    async with asyncio.TaskGroup() as group:
+        for one in due:
+            group.create_task(settle(one))
+    return done
+
+
+async def _ask(world: World, prediction: Prediction) -> tuple[Resolution, Sequence[bytes]]:
+    """What the world says of a prediction, in its outcome's written form, with what was seen."""
+    assert prediction.resolver is not None  # only those are asked about
+    identity = ResolverIdentity(kind=prediction.resolver.kind, version="1")
+    try:
+        resolver = world.resolver(prediction.resolver)
+        identity = resolver.identity
+        question = Question(prediction.id, 1, prediction.outcome, "", prediction.at)
+        finding = in_outcome(prediction.outcome, await resolver.resolve(question))
+    except CalibrantError as refused:
+        finding = Finding.failed(line(refused))
+    except Exception as broken:  # noqa: BLE001 - a resolver of somebody else's that breaks the seam's promise
+        finding = Finding.failed(f"{type(broken).__name__}: {quote(str(broken))}")
+    resolution = Resolution(
+        challenge=prediction.id,
+        epoch=1,
+        sealed_sha256=prediction.sealed_sha256,
+        status=finding.status,
+        value=finding.value,  # type: ignore[arg-type] # in its written form now
+        basis=finding.basis,
+        reason=finding.reason,
+        due=finding.due,
+        evidence=tuple(map(canonical.sha256, finding.evidence)),
+        resolver=identity,
+        at=datetime.now(UTC),
+    )
+    return resolution, finding.evidence
