@@ -150,5 +150,14 @@ class Discloses(Protocol):
         ...
 
 
+@runtime_checkable
+class Misfits(Protocol):
+    """A resolver that can say beforehand that what it will find is no fact of an outcome space."""
+
+    def misfits(self, outcome: Outcome | None) -> list[Problem]:
+        """What refuses the board, each with its field relative to the parameters."""
+        ...
+
+
 ResolverFactory: TypeAlias = Callable[[Mapping[str, Any], Surroundings], Resolver]
 """Makes a resolver from its parameters. Raises InputError, with fields relative to the parameters, for bad ones."""

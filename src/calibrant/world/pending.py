@@ -18,6 +18,7 @@ from calibrant.records.problems import refuse
 from calibrant.records.types import Instant, Name, Prose
 from calibrant.values import format_instant
 from calibrant.world import places
+from calibrant.world.awaiting import overdue_since
 from calibrant.world.base import Finding, Question, Surroundings, line
 from calibrant.world.reading import as_raw
 
@@ -83,7 +84,8 @@ class Pending:
         return await asyncio.to_thread(self._settled, self.params.settled, question.committed)
 
     def _waiting(self) -> Finding:
-        return Finding("pending", reason=f"waits for {line(self.params.awaits)}", due=self.params.due)
+        late = overdue_since(self.params.due, self.surroundings)
+        return Finding("pending", reason=f"waits for {line(self.params.awaits)}{late}", due=self.params.due)
 
     def _settled(self, written: str, committed: datetime | None) -> Finding:
         data = b""

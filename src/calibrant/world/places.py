@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -91,6 +92,12 @@ def read_regular(path: Path, limit: int) -> bytes:
     if left <= 0:
         raise OSError(None, f"it is larger than {limit:,} bytes", str(path))
     return b"".join(parts)
+
+
+def when_written(found: os.stat_result) -> datetime:
+    """When a file was last written to, exact to the microsecond (a double of seconds is not)."""
+    seconds, rest = divmod(found.st_mtime_ns, 10**9)
+    return datetime.fromtimestamp(seconds, UTC) + timedelta(microseconds=rest // 1000)
 
 
 def obstacle_at(path: Path) -> str | None:

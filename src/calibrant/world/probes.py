@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from calibrant import canonical
 from calibrant.errors import InputError
@@ -24,6 +24,10 @@ MOST_ANSWERED: Final = 1_000_000
 """The longest answer, in bytes."""
 
 
+Probe: TypeAlias = Literal["probe_python", "probe_sql", "probe_mlflow", "probe_inspect"]
+"""The scripts that can be asked."""
+
+
 @dataclass(frozen=True, slots=True)
 class Silent:
     """Why there is no answer."""
@@ -31,9 +35,7 @@ class Silent:
     reason: str
 
 
-async def ask(
-    probe: Literal["probe_python", "probe_sql"], request: Mapping[str, Any], folder: Path, seconds: float
-) -> Mapping[str, Any] | Silent:
+async def ask(probe: Probe, request: Mapping[str, Any], folder: Path, seconds: float) -> Mapping[str, Any] | Silent:
     """The answer of a probe script to ``request``: a map of JSON values, integers beyond 2^53 as text.
 
     Its process is ended after ``seconds``, and when the caller is cancelled.

@@ -18,6 +18,7 @@ from calibrant.world.base import Allow, Finding, Question, Resolver, ResolverFac
 from calibrant.world.command import command
 from calibrant.world.facts import facts
 from calibrant.world.file import file
+from calibrant.world.measurement import measurement
 from calibrant.world.pending import pending
 from calibrant.world.program import program
 from calibrant.world.python import python
@@ -33,6 +34,7 @@ BUILT_IN: Final[Mapping[str, ResolverFactory]] = {
     "facts": facts,
     "file": file,
     "future": future,
+    "measurement": measurement,
     "other-lane": other_lane,
     "pending": pending,
     "python": python,
