@@ -30,7 +30,7 @@ def wilson(passes: int, n: int, *, level: float = 0.95) -> Proportion | Undefine
     _check(passes, n, level)
     if n == 0:
         return Undefined("no observation")
-    low, high = _score_interval(passes / n, n, level)
+    low, high = score_interval(passes / n, n, level)
     return Proportion(passes / n, low, high, level, "Wilson", n, n)
 
 
@@ -136,7 +136,7 @@ def clustered_wilson(clusters: Mapping[tuple[int, int], int], *, level: float = 
     if n == count:
         return wilson(passes, n, level=level)
     rate = passes / n
-    low, high = _score_interval(rate, _effective_size(filled, rate, n, level), level)
+    low, high = score_interval(rate, _effective_size(filled, rate, n, level), level)
     return Proportion(rate, low, high, level, "Wilson, clustered", n, count)
 
 
@@ -150,10 +150,10 @@ def _effective_size(clusters: Mapping[tuple[int, int], int], rate: float, n: int
     simple = rate * (1 - rate)
     if variance <= 0 or simple <= 0:
         return float(count)
-    return min(max(simple / variance * _t_correction(count, level), 1.0), float(n))
+    return min(max(simple / variance * t_correction(count, level), 1.0), float(n))
 
 
-def _t_correction(clusters: int, level: float) -> float:
+def t_correction(clusters: int, level: float) -> float:
     """(z / t)^2: what a variance that is itself estimated from so few clusters is worth."""
     from scipy.special import stdtrit  # heavy: wanted only where epochs repeat
 
@@ -161,7 +161,7 @@ def _t_correction(clusters: int, level: float) -> float:
     return float((NormalDist().inv_cdf(tail) / stdtrit(clusters - 1, tail)) ** 2)
 
 
-def _score_interval(rate: float, n: float, level: float) -> tuple[float, float]:
+def score_interval(rate: float, n: float, level: float) -> tuple[float, float]:
     """The two roots of Wilson's quadratic, exactly 0 and 1 where the rate is, rounded so that platforms agree."""
     z = normal_quantile(level)
     centre = (rate + z * z / (2 * n)) / (1 + z * z / n)
