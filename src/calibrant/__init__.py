@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from calibrant.records.judge import PanelInstrument as PanelInstrument
     from calibrant.records.probe import ProbeReport as ProbeReport
     from calibrant.records.profile import Profile as Profile
+    from calibrant.records.roster import Roster as Roster
     from calibrant.records.scorecard import Estimate as Estimate
     from calibrant.records.scorecard import Scorecard as Scorecard
     from calibrant.records.scorecard import Slice as Slice
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from calibrant.runs.judged import judge_run as judge_run
     from calibrant.runs.judges import load_judge as load_judge
     from calibrant.runs.probing import probe_judge as probe_judge
+    from calibrant.runs.rosters import load_roster as load_roster
     from calibrant.runs.run import Run as Run
     from calibrant.runs.run import Standing as Standing
     from calibrant.runs.run import open_run as open_run
@@ -144,6 +146,7 @@ __all__ = [
     "Resolution",
     "Resolver",
     "Response",
+    "Roster",
     "Run",
     "RunLocked",
     "Scorecard",
@@ -169,6 +172,7 @@ __all__ = [
     "load_gold",
     "load_judge",
     "load_profile",
+    "load_roster",
     "open_run",
     "probe_judge",
     "read_study",
@@ -192,6 +196,7 @@ _NAMES_IN: Final = {
     "records.judge": "EvaluatorCapability JudgeInstrument Judgement PanelInstrument",
     "records.probe": "ProbeReport",
     "records.profile": "Profile",
+    "records.roster": "Roster",
     "records.scorecard": "Estimate Scorecard Slice",
     "records.subject": "Failure Request Response SubjectIdentity",
     "runs.boards": "Board load_board load_profile withhold",
@@ -203,6 +208,7 @@ _NAMES_IN: Final = {
     "runs.judged": "items_of judge_items judge_run",
     "runs.judges": "load_judge",
     "runs.probing": "probe_judge",
+    "runs.rosters": "load_roster",
     "runs.run": "Run Standing open_run run run_async",
     "runs.session": "Pace Progress",
     "runs.studies": "read_study study_from write_study",

@@ -14,6 +14,7 @@ from calibrant.report.view import Commands, Facts, View
 from calibrant.runs.boards import load_board
 from calibrant.runs.check import check as check_board
 from calibrant.runs.init import BOARD, init_project
+from calibrant.runs.rosters import load_roster
 
 
 def init(folder: Path) -> int:
@@ -31,16 +32,17 @@ def init(folder: Path) -> int:
     return 0
 
 
-def check(path: Path, *, commands: Sequence[str], all_commands: bool, as_json: bool) -> int:
-    """Check a board; 2 where it is refused."""
+def check(path: Path, against: Path | None, *, commands: Sequence[str], all_commands: bool, as_json: bool) -> int:
+    """Check a board, against a roster too where one is named; 2 where it is refused."""
     try:
         board = load_board(path)
+        roster = load_roster(against) if against is not None else None
     except InputError as refused:
         if not as_json:
             raise
         print_json({"passed": False, "problems": problems_json(refused.problems), "warnings": []})
         return InputError.exit_code
-    found = check_board(board, allow=widened(board.folder, commands, every=all_commands))
+    found = check_board(board, allow=widened(board.folder, commands, every=all_commands), against=roster)
     if as_json:
         print_json(check_json(board, found))
     else:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from calibrant.cli import gates, judges
+from calibrant.cli import gates, judges, predictions
 from calibrant.cli.app import (
     AllowCommand,
     AllowCommands,
@@ -24,7 +24,7 @@ from calibrant.cli.app import (
     command,
 )
 
-__all__ = ["app", "gates", "judges", "main"]
+__all__ = ["app", "gates", "judges", "predictions", "main"]
 
 
 def main() -> None:
@@ -48,7 +48,14 @@ def init(
 
 @command("check", "Say what is wrong with a board.", "calibrant check boards/this-machine.yaml")
 def check(
-    board: BoardPath, allow_command: AllowCommand = None, allow_commands: AllowCommands = False, json: Json = False
+    board: BoardPath,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", metavar="ROSTER", help="Say too what the board lacks of what this roster asks for."),
+    ] = None,
+    allow_command: AllowCommand = None,
+    allow_commands: AllowCommands = False,
+    json: Json = False,
 ) -> int:
     """Say what is wrong with a board, what a run of it would execute, and what it pays a seat that knows nothing.
 
@@ -56,7 +63,55 @@ def check(
     """
     from calibrant.cli.checking import check
 
-    return check(board, commands=allow_command or [], all_commands=allow_commands, as_json=json)
+    return check(board, against, commands=allow_command or [], all_commands=allow_commands, as_json=json)
+
+
+@command("derive", "Say which challenges a roster asks for.", "calibrant derive roster.yaml --out boards/team.yaml")
+def derive(
+    what: Annotated[
+        Path, typer.Argument(metavar="ROSTER|BOARD", help="The roster; with --withhold the board.", readable=False)
+    ],
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID]...", help="With --withhold: the in-halves. [default: all without an out-half]"),
+    ] = None,
+    withhold: Annotated[
+        bool, typer.Option("--withhold", help="Derive out-halves from the in-halves of a board.")
+    ] = False,
+    profile: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The profile whose test types the roster names. [default: the default one]"),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a board to this .yaml file.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    allow_command: AllowCommand = None,
+    allow_commands: AllowCommands = False,
+    json: Json = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+) -> int:
+    """Say which pairs of challenges a roster asks a board to hold; with --out, write the outline of such a board.
+
+    The same roster always gives the same pairs, in whatever order it was written. With --withhold, derive out-halves
+    from in-halves instead: the same question without the evidence that settles it. Each fact is asked for now, and
+    looked for in all that would still be shown; where it stands there, the out-half is refused.
+    """
+    from calibrant.cli.deriving import Output, derive_roster, derive_withheld
+
+    if json and markdown:
+        raise typer.BadParameter("--json or --markdown, not both", param_hint="--markdown")
+    output = Output(out, force, "json" if json else "markdown" if markdown else "text")
+    if not withhold:
+        _refuse_without_withhold({"ID": ids, "--allow-command": allow_command, "--allow-commands": allow_commands})
+        return derive_roster(what, profile, output)
+    if profile is not None:
+        raise typer.BadParameter("it goes with a roster; a board names its own", param_hint="--profile")
+    return derive_withheld(what, ids or [], output, commands=allow_command or [], all_commands=allow_commands)
+
+
+def _refuse_without_withhold(given: dict[str, object]) -> None:
+    for name, value in given.items():
+        if value:
+            raise typer.BadParameter("it goes with --withhold", param_hint=name)
 
 
 @command(

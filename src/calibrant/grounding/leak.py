@@ -12,9 +12,11 @@ _LEAST = 4
 _COMMON = frozenset({"true", "false", "none", "null", "zero", "text", "list", "dict"})
 
 
-def _is_distinctive(fact: object) -> bool:
-    """Whether finding ``fact`` in a text would mean anything."""
-    text = fold(fact) if isinstance(fact, str) else ""
+def is_distinctive(fact: object) -> bool:
+    """Whether finding ``fact`` (text, a number, or a list of which each member must be found) would mean anything."""
+    if isinstance(fact, list | tuple):
+        return len(fact) > 1 and len("".join(map(_written, fact))) >= _LEAST
+    text = fold(_written(fact))
     return len(text) >= _LEAST and text not in _COMMON
 
 
@@ -24,11 +26,8 @@ def stands_in(fact: object, text: str) -> bool:
     Only a distinctive fact counts; for one that is not, the answer is no. A number is found in other written forms
     too, ``52,424`` for ``52424``; the members of a list may be short where together they are distinctive.
     """
-    if isinstance(fact, list | tuple):
-        members = [_written(member) for member in fact]
-        return len("".join(members)) >= _LEAST and len(members) > 1 and all(_holds(text, each) for each in members)
-    written = _written(fact)
-    return _is_distinctive(written) and _holds(text, written)
+    members = fact if isinstance(fact, list | tuple) else [fact]
+    return is_distinctive(fact) and all(_holds(text, _written(member)) for member in members)
 
 
 def _written(fact: object) -> str:

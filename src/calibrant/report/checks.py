@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from calibrant.errors import Problem
+from calibrant.grounding.coverage import Coverage
 from calibrant.report.view import Facts, Points, Section, Table, View
 from calibrant.runs.boards import Board
 from calibrant.runs.check import Check
@@ -32,8 +33,9 @@ _CHECKED: Final = {
 def check_view(board: Board, check: Check) -> View:
     """The page of a check: what refuses the board, what to know, what a run would touch, what knowing nothing pays."""
     sections = (
-        *_problems("Problems", check.problems),
-        *_problems("Warnings", check.warnings),
+        *problem_points("Problems", check.problems),
+        *problem_points("Warnings", check.warnings),
+        *([_coverage(check.coverage)] if check.coverage is not None else []),
         _board(board, check),
         *_executes(check),
         _policies(check),
@@ -55,7 +57,8 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def _problems(title: str, problems: list[Problem]) -> Iterator[Section]:
+def problem_points(title: str, problems: list[Problem]) -> Iterator[Section]:
+    """Problems as a list, if there are any; the first of many."""
     if problems:
         yield Points(title, _capped(map(str, problems), len(problems)))
 
@@ -83,6 +86,26 @@ def _tally(counts: dict[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
+def _coverage(coverage: Coverage) -> Section:
+    """For each role: how many cases the roster asks for, how many a board has, how many pairs, and what is missing."""
+    rows = tuple(_role_covered(coverage, role) for role in dict.fromkeys(found.case.seat for found in coverage.covered))
+    columns = ("role", "cases", "covered", "pairs", "missing")
+    return Table("Against the roster", columns, rows, frozenset({1, 2, 3}))
+
+
+def _role_covered(coverage: Coverage, role: str) -> tuple[str, ...]:
+    found = coverage.of_role(role)
+    missing = [each.case.attribute for each in found if each.missing]
+    pairs = sum(each.pairs for each in found)
+    return (role, str(len(found)), str(len(found) - len(missing)), str(pairs), ", ".join(_few(missing)) or "–")
+
+
+def _few(names: list[str], most: int = 8) -> Iterator[str]:
+    yield from names[:most]
+    if len(names) > most:
+        yield f"and {len(names) - most} more"
+
+
 def _executes(check: Check) -> Iterator[Section]:
     if check.executes:
         yield Points("A run of this board would touch", _capped(check.executes, len(check.executes)))
@@ -105,6 +128,7 @@ def check_json(board: Board, check: Check) -> dict[str, Any]:
         "by_test_type": dict(found.by_test_type),
         "null_policies": dict(found.policies),
         "executes": list(check.executes),
+        "coverage": check.coverage.to_dict() if check.coverage is not None else None,
         "problems": problems_json(check.problems),
         "warnings": problems_json(check.warnings),
     }

@@ -9,10 +9,13 @@ from typing import Final
 
 from calibrant.errors import InputError, Problem, Where
 from calibrant.grounding.check import BoardCheck, BoardChecker
+from calibrant.grounding.coverage import Coverage
 from calibrant.grounding.policies import POLICIES
 from calibrant.records.board import Challenge, Evidence, Source
+from calibrant.records.roster import Roster
 from calibrant.runs.boards import Board, load_board
 from calibrant.runs.project import find_project
+from calibrant.runs.rosters import coverage_checker, load_roster
 from calibrant.world.base import Allow
 from calibrant.world.registry import World
 
@@ -24,12 +27,14 @@ class Check:
     """The check of a board on this machine.
 
     ``executes`` are the commands, calls and files outside its folder that a run would touch, in plain words;
-    ``captures`` the sources that evidence is taken from when a run starts, by their digest.
+    ``captures`` the sources that evidence is taken from when a run starts, by their digest; ``coverage`` is what the
+    board holds of the roster that it was checked against, if any.
     """
 
     board: BoardCheck
     executes: dict[str, None] = field(default_factory=dict)
     captures: dict[str, Source] = field(default_factory=dict)
+    coverage: Coverage | None = None
 
     @property
     def problems(self) -> list[Problem]:
@@ -56,29 +61,44 @@ class Check:
             raise InputError(self.problems)
 
 
-def check(board: Board | str | Path, world: World | None = None, *, allow: Allow | None = None) -> Check:
+def check(
+    board: Board | str | Path,
+    world: World | None = None,
+    *,
+    allow: Allow | None = None,
+    against: Roster | str | Path | None = None,
+) -> Check:
     """Check a board (or the file of one) against its profile and against this machine. Asks nobody anything.
 
     ``allow`` is what the board may reach; without it, what the project around the board allows. A ``world`` stands
-    for another machine, or for the same one that a run will use.
+    for another machine, or for the same one that a run will use. ``against`` is a roster (or the file of one) that the
+    board is held to.
 
     Raises:
-        InputError: for a file that is no board.
+        InputError: for a file that is no board, or no roster.
     """
     board = board if isinstance(board, Board) else load_board(board)
     if world is None:
         world = World(board.folder, allow if allow is not None else allowed_in(board.folder))
     checker = BoardChecker(board.header, board.profile, board.where, POLICIES)
     sources = _Sources(world)
+    roster = against if isinstance(against, Roster | None) else load_roster(against)
+    coverage = coverage_checker(board, roster) if roster is not None else None
     for number, seat in enumerate(board.header.seats):
         place = Where(str(board.source) if board.source else None, field=f"seats[{number}]")
         sources.take_evidence(seat.evidence, place)
     for number, challenge in enumerate(board.challenges):
         checker.take(challenge)
         sources.take(challenge, number, board.where)
+        if coverage is not None:
+            coverage.take(challenge)
     found = Check(checker.finish(), sources.executes, sources.captures)
     found.problems.extend(sources.problems)
     found.warnings.extend(sources.warnings)
+    if coverage is not None:
+        found.coverage = coverage.finish()
+        found.problems.extend(found.coverage.problems)
+        found.warnings.extend(found.coverage.warnings)
     return found
 
 

@@ -20,7 +20,7 @@ from calibrant.runs.files import read_record
 from calibrant.runs.folder import json_in, make_folder, write_whole
 from calibrant.runs.gold import load_items
 from calibrant.runs.judges import load_judge
-from calibrant.runs.run import blocking
+from calibrant.runs.waiting import blocking
 
 Items = str | PathLike[str] | Mapping[str, JudgedItem] | Iterable[JudgedItem]
 """A JSONL file of items, the items that were read from one, or items made in Python."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import functools
 import os
 import platform
 import secrets
 import shutil
-import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +45,7 @@ from calibrant.runs.scoring import Decisions, refuse_label, score
 from calibrant.runs.session import Clockwork, Pace, Progress, Session, stamp
 from calibrant.runs.source import RunSource, seal_terms
 from calibrant.runs.verify import Verification, scorecard_bytes, verify
+from calibrant.runs.waiting import blocking
 from calibrant.subjects.base import Options, Subject, warnings_of
 from calibrant.subjects.hiding import hide_secrets
 from calibrant.subjects.registry import open_subject
@@ -355,29 +354,6 @@ def _tell(warned: Callable[[str], None], checked: Check, subject: Subject) -> No
 def as_subject(subject: SubjectLike, options: Options | None = None) -> Subject:
     """The subject that was asked for: by its name, as a function, or as it is."""
     return subject if isinstance(subject, Subject) else open_subject(subject, options=options)
-
-
-def blocking(work: Coroutine[Any, Any, T]) -> T:
-    """The result of ``work``, waited for; inside a running loop (a notebook) in a thread of its own."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    outcome: list[T] = []
-    raised: list[BaseException] = []
-
-    def target() -> None:
-        try:
-            outcome.append(asyncio.run(work))
-        except BaseException as error:  # noqa: BLE001 - raised again where the caller waits
-            raised.append(error)
-
-    thread = threading.Thread(target=target, name="calibrant-run")
-    thread.start()
-    thread.join()
-    if raised:
-        raise raised[0]
-    return outcome[0]
 
 
 class Asked(NamedTuple):

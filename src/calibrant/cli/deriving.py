@@ -1,0 +1,134 @@
+"""The command ``derive``: what a roster asks a board to hold, and out-halves that follow from in-halves."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from calibrant.cli.places import widened
+from calibrant.cli.printing import print_json, print_view
+from calibrant.cli.trouble import say
+from calibrant.errors import InputError, Problem, Where, one_of, quote
+from calibrant.records.board import BoardHeader
+from calibrant.records.documents import Document
+from calibrant.report.escape import visible
+from calibrant.report.roster import derived_json, derived_view, withheld_json, withheld_view
+from calibrant.runs.boards import load_board, load_profile
+from calibrant.runs.check import allowed_in
+from calibrant.runs.files import open_document, read_input
+from calibrant.runs.folder import write_whole
+from calibrant.runs.insertion import insert, snippet
+from calibrant.runs.outline import outline
+from calibrant.runs.rosters import derived_from
+from calibrant.runs.withholding import Withholding, derive_out_halves, find_wanted
+from calibrant.world.registry import World
+
+
+class Output(NamedTuple):
+    """Where what is derived goes: a file, if one is named, and the form of what is printed."""
+
+    file: Path | None
+    force: bool
+    form: str
+
+
+def derive_roster(path: Path, profile: str | None, output: Output) -> int:
+    """Say what a roster asks for; with a file, write the outline of the board that holds it."""
+    document = open_document(path)
+    _refuse_board(document, path)
+    known = None if profile is None else load_profile(profile, Path.cwd())
+    roster, cases = derived_from(document, known)
+    if output.file is not None:
+        refuse_existing(output.file, force=output.force)
+        beside = os.path.relpath(profile, output.file.parent) if profile not in (None, "default") else "default"
+        write_whole(output.file, outline(roster, cases, beside).encode("utf-8"))
+    if output.form == "json":
+        print_json(derived_json(roster, cases))
+    else:
+        print_view(derived_view(roster, cases, _next(path, output.file)), output.form)
+    return 0
+
+
+def _refuse_board(document: Document, path: Path) -> None:
+    schema = document.value.get("schema") if isinstance(document.value, dict) else None
+    if schema == BoardHeader.schema_name:
+        fix = f"To derive out-halves from its in-halves: calibrant derive {shlex.quote(str(path))} --withhold"
+        raise InputError(Problem("a board", "a roster", fix, document.where("schema")))
+
+
+def _next(path: Path, written: Path | None) -> list[tuple[str, str]]:
+    roster = shlex.quote(str(path))
+    if written is None:
+        return [(f"calibrant derive {roster} --out board.yaml", "the outline of such a board, to be filled in")]
+    board = shlex.quote(str(written))
+    return [
+        (f"calibrant check {board}", "names each place that is still empty, with its line"),
+        (f"calibrant check {board} --against {roster}", "says what the board lacks of the roster"),
+    ]
+
+
+def refuse_existing(path: Path, *, force: bool, endings: tuple[str, ...] = (".yaml", ".yml")) -> None:
+    """Refuse a file to write that is there already, that has another ending, or that is in no folder.
+
+    Raises:
+        InputError: with what to do.
+    """
+    if path.suffix.lower() not in endings:
+        found, expected = f"the file name {quote(path.name)}", f"one that ends in {one_of(endings)}"
+        raise InputError(Problem(found, expected, where=Where("--out")))
+    if not path.parent.is_dir():
+        raise InputError(Problem(f"no folder {quote(str(path.parent))}", "a folder", "Make it.", Where("--out")))
+    if path.exists() and not (force and path.is_file()):
+        found = f"{quote(str(path))}, which is there already"
+        raise InputError(Problem(found, "a new file", "Name another, or write over it with --force.", Where("--out")))
+
+
+def derive_withheld(
+    path: Path, ids: Sequence[str], output: Output, *, commands: Sequence[str], all_commands: bool
+) -> int:
+    """Derive out-halves from in-halves; with a file, write the board with them. 2 where one is refused."""
+    board = load_board(path)
+    if output.file is not None:
+        _refuse_other_place(output.file, path)
+        refuse_existing(output.file, force=output.force, endings=(path.suffix,))
+    allow = widened(board.folder, commands, every=all_commands)
+    world = World(board.folder, allow if allow is not None else allowed_in(board.folder))
+    wanted = find_wanted(board, ids, world)
+    for line in wanted.executes:
+        say(visible(line))
+    found = derive_out_halves(board, wanted, world)
+    if output.file is not None and found.out_halves and not found.problems:
+        added = {half.index: half.written() for half in found.out_halves}
+        write_whole(output.file, insert(read_input(path), path, added, board.lines or ()))
+    if output.form == "json":
+        print_json(withheld_json(found, wanted.executes))
+    else:
+        text = "".join(snippet(half.written()) for half in found.out_halves)
+        page = withheld_view(found, wanted.executes, text, _next_withheld(path, output.file, found))
+        print_view(page, output.form)
+    return InputError.exit_code if found.problems else 0
+
+
+def _next_withheld(path: Path, written: Path | None, found: Withholding) -> list[tuple[str, str]]:
+    board = shlex.quote(str(path))
+    if found.problems:
+        names = " ".join(shlex.quote(half.withhold) for half in found.out_halves)
+        again = [(f"calibrant derive {board} --withhold {names}", "those that are not refused, alone")]
+        return again if found.out_halves else []
+    if written is not None:
+        return [(f"calibrant check {shlex.quote(str(written))}", "the board with them")]
+    out = shlex.quote(str(path.with_name(f"{path.stem}-paired{path.suffix}")))
+    return [
+        (f"calibrant derive {board} --withhold --out {out}", "writes the board with them into another file"),
+        (f"calibrant check {board}", "once they are pasted"),
+    ]
+
+
+def _refuse_other_place(out: Path, board: Path) -> None:
+    if out.absolute().parent.resolve() != board.absolute().parent.resolve():
+        found = f"{quote(str(out))}, in another folder than the board"
+        fix = "The paths in a board start from its folder."
+        raise InputError(Problem(found, "a file beside the board", fix, Where("--out")))

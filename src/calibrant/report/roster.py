@@ -1,0 +1,73 @@
+"""What a roster asks for and what a board holds of it, as pages and as plain JSON values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from calibrant.grounding.roster import Case
+from calibrant.records.roster import Roster
+from calibrant.report.checks import problem_points, problems_json
+from calibrant.report.view import Commands, Points, Section, Table, Verbatim, View
+from calibrant.runs.withholding import Withholding
+
+
+def derived_view(roster: Roster, cases: tuple[Case, ...], commands: Iterable[tuple[str, str]]) -> View:
+    """The page of what ``roster`` asks for: for each role its cases, with why, and what has to be written."""
+    name = f"The roster {roster.title}" if roster.title else "The roster"
+    sentence = f"{name} asks for {_count(len(cases), 'pair')} of {_count(len(roster.roles), 'role')}."
+    sections: list[Section] = [_role(roster, seat, tuple(found)) for seat, found in groupby(cases, lambda c: c.seat)]
+    return View(sentence, (), (*sections, Commands("Next", tuple(commands))))
+
+
+def _role(roster: Roster, seat: str, cases: tuple[Case, ...]) -> Section:
+    role = roster.role(seat)
+    title = f"{seat}: {role.lane}" if role is not None else seat
+    return Table(title, ("pair", "why it is derived, and what its author has to write"), tuple(_rows(cases)))
+
+
+def _rows(cases: tuple[Case, ...]) -> Iterator[tuple[str, str]]:
+    for case in cases:
+        yield case.pair_id, case.why
+        for half in case.halves:
+            ways = f" ({' or '.join(half.settled_by)})" if half.settled_by else ""
+            yield f"  {half.half}", f"{half.write}{ways}"
+
+
+def _count(number: int, what: str, many: str | None = None) -> str:
+    return f"{number} {what if number == 1 else many or f'{what}s'}"
+
+
+def derived_json(roster: Roster, cases: tuple[Case, ...]) -> dict[str, Any]:
+    """What a roster asks for, as plain JSON values."""
+    return {"roster_sha256": roster.digest(), "cases": [case.to_dict() for case in cases]}
+
+
+def withheld_view(
+    found: Withholding, executed: Iterable[str], snippet: str, commands: Iterable[tuple[str, str]]
+) -> View:
+    """The page of out-halves that were derived: what refuses some, what to look at, what to paste into the board."""
+    refused = f"; {_count(len(found.problems), 'problem')}" if found.problems else ""
+    notes = tuple(f"{half.id}: {note}" for half in found.out_halves for note in half.notes)
+    sections: list[Section] = [*problem_points("Not derived", found.problems)]
+    if notes:
+        sections.append(Points("Look yourself", notes))
+    if snippet:
+        sections.append(Verbatim("To paste under `challenges`", snippet))
+    asked = tuple(executed)
+    if asked:
+        sections.append(Points("Asked, to look for each fact", asked))
+    rows = tuple(commands)
+    return View(
+        f"Derived {_count(len(found.out_halves), 'out-half', 'out-halves')}{refused}.",
+        (),
+        (*sections, *([Commands("Next", rows)] if rows else [])),
+    )
+
+
+def withheld_json(found: Withholding, executed: Iterable[str]) -> dict[str, Any]:
+    """Out-halves that were derived, as plain JSON values."""
+    halves = [{**half.written(), "notes": list(half.notes)} for half in found.out_halves]
+    problems = problems_json(found.problems)
+    return {"passed": not problems, "out_halves": halves, "problems": problems, "executed": list(executed)}
