@@ -172,7 +172,7 @@ def test_an_in_half_that_nothing_settles_is_refused(kind) -> None:
 def test_options_that_are_no_intervals_are_named_where_they_stand() -> None:
     outcome = Number(kind="number", options=(Option(name="a", covers="0-5"), Option(name="b", covers="[5, )")))
     text = said(pair(outcome=outcome))
-    assert text.count("challenges[0].outcome.options: found the option") == 1
+    assert text.count("challenges[0].outcome.options[0].covers: found the option") == 1
     assert "challenges[1].outcome.options" in text
 
 

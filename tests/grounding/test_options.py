@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.errors import InputError
-from calibrant.grounding.options import check_options, covering, widest, width
-from calibrant.records.outcome import Boolean, Categorical, Number, Option
+from calibrant.grounding.options import MOST_OPTIONS, check_options, covering
+from calibrant.grounding.width import widest, width
+from calibrant.records.outcome import Boolean, Categorical, Date, Number, Option, Set, Text
+from calibrant.values import Undefined
 
 
 def grid(*covers: str, plausible: tuple[int, int] | None = (0, 100), unit: str = "ms") -> Number:
@@ -35,10 +37,29 @@ def grid(*covers: str, plausible: tuple[int, int] | None = (0, 100), unit: str =
         (grid("[0, 3]", "[5, 9]", plausible=(0, 9), unit="count"), ["no option for (3, 5)"]),
         (grid("[0, 3]", "[4, 9]", plausible=(0, 9)), ["no option for (3, 4)"]),
         (grid("[5, 5)"), ["covers nothing"]),
-        (grid("[9, 5]"), ["covers nothing"]),
+        (grid("[9, 5]"), ["whose ends are swapped"]),
+        (grid("[3.5, 3.7]", plausible=(0, 9), unit="count"), ["no option for [0, 3.5) and (3.7, 9]"]),
+        (grid("(3, 4)", "[0, 3]", "[4, 9]", plausible=(0, 9), unit="count"), ["covers no whole number"]),
+        (grid("[0, 0.5)", "(0.5, 1]", plausible=(0, 1), unit="score"), ["no option for 0.5"]),
+        (grid("[0, 50)", "[50, 100]", "(100, 200]"), ["outside the plausible range [0, 100]"]),
+        (grid("[0, 100]", "[200, 300]"), ["outside the plausible range"]),
+        (grid("[0, 0.05 s)", "[50 ms, 0.1 s]"), []),
+        (grid("[0 s, 50 ms)", "[50, 100 ms]"), []),
+        (grid("[0, 10 kg)", "[10, 100]"), ["'kg' measures mass, 'ms' measures time"]),
+        (grid("[0, 10 users)", "[10, 100]"), ["the unit is 'users' where 'ms' was asked for"]),
+        (grid("[0 s, 50)", "[50, 100]"), ['one end is in "s" and the other does not say']),
+        (grid("[NaN, 50)", "[50, 100]"), ["whose ends are no numbers"]),
+        (grid("[-inf, 50)", "[50, ∞)"), []),
+        (grid("[0, 1e1)", "[10, 1e2 ms]"), []),
+        (grid("[1,000, 2,000)"), ["which is no interval"]),
+        (grid("[1, 2)" * 40), ["which is no interval"]),
+        (grid("[5, 5)", "[9, 5]"), ["covers nothing", "ends are swapped"]),
         (grid("5 to 9"), ['covering "5 to 9"']),
         (grid("[a, 9]"), ['covering "[a, 9]"']),
-        (Boolean(kind="boolean", options=(Option(name="x"),)), ["options on a boolean outcome"]),
+        (Boolean(kind="boolean", options=(Option(name="x"),)), ["yes and no are all that there is"]),
+        (Date(kind="date", options=(Option(name="x"),)), ["ask for a number of days"]),
+        (Set(kind="set", options=(Option(name="x"),)), ["options on a set outcome"]),
+        (Text(kind="text", options=(Option(name="x"),)), ["make it categorical"]),
     ],
 )
 def test_what_is_said_of_a_grid(outcome, said) -> None:
@@ -62,7 +83,7 @@ def test_width_is_the_share_of_the_plausible_range_or_the_prior() -> None:
     assert [width(option, outcome) for option in outcome.options] == [0.1, 0.9]
     assert widest(outcome) == outcome.options[1]
     assert width(Option(name="x", covers="[0, 10)", prior=0.7), outcome) == 0.7
-    assert width(Option(name="x", covers="[0, )"), grid(plausible=None)) is None
+    assert isinstance(width(Option(name="x", covers="[0, )"), grid(plausible=None)), Undefined)
     assert widest(grid()) is None
 
 
@@ -76,7 +97,7 @@ def test_a_grid_made_of_cuts_is_sound_and_its_widths_add_up(cuts) -> None:
     covers[-1] = covers[-1].replace(")", "]")
     outcome = grid(*covers)
     assert check_options(outcome) == []
-    assert sum(width(option, outcome) or 0 for option in outcome.options) == pytest.approx(1)
+    assert sum(width(option, outcome) for option in outcome.options) == pytest.approx(1)
 
 
 @given(CUTS, st.data())
@@ -90,5 +111,24 @@ def test_a_grid_with_a_piece_missing_or_twice_is_refused(cuts, data) -> None:
 
 
 def test_an_option_without_a_range_says_so() -> None:
-    with pytest.raises(InputError, match=r"an interval such as \[1, 4\)"):
-        covering(Option(name="few"))
+    with pytest.raises(InputError, match=r"one such as \[1, 4\)"):
+        covering(Option(name="few"), "ms")
+
+
+def test_each_fault_says_where_it_is() -> None:
+    found = check_options(grid("[0, 50]", "[50, 60)", "[70, 60]", "[80, 100]"))
+    assert [problem.where.field for problem in found] == ["options[2].covers", "options[1].covers"]
+    names = (Option(name="low", covers="[0, 50)"), Option(name="Low", covers="[50, 100]"))
+    (twice,) = check_options(Number(kind="number", unit="ms", plausible=(Decimal(0), Decimal(100)), options=names))
+    assert (twice.where.field, twice.found) == ("options[1].name", 'the options "low" and "Low", which are one name')
+
+
+def test_more_options_than_anybody_reads_are_refused_at_once() -> None:
+    many = grid(*(f"[{n}, {n + 1})" for n in range(MOST_OPTIONS + 1)))
+    assert [problem.found for problem in check_options(many)] == [f"{MOST_OPTIONS + 1} options"]
+
+
+def test_options_of_a_seats_own_are_held_to_the_same_rules() -> None:
+    own = (Option(name="a", covers="[0, 10]"), Option(name="b", covers="[10, 90]"))
+    said = [problem.found for problem in check_options(grid("[0, 50)", "[50, 100]"), own)]
+    assert said == ['the options "a" and "b", which both cover 10', "no option for (90, 100]"]

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from calibrant.errors import InputError, Problem, Where, quote
 from calibrant.grounding.leak import stands_in
 from calibrant.grounding.match import read_fact
-from calibrant.grounding.options import check_options
+from calibrant.grounding.options import check_options, covering, write_covering
 from calibrant.grounding.policies import POLICIES, Policy, paid
+from calibrant.grounding.width import extent
 from calibrant.records.board import BoardHeader, Challenge
-from calibrant.records.outcome import Set
+from calibrant.records.outcome import Interval, Number, Set
 from calibrant.records.profile import Profile
+from calibrant.records.types import write_quantity
 from calibrant.units import Unread
 
 SETTLES_NOTHING = frozenset({"withheld", "attested", "other-lane", "future", "pending"})
@@ -87,7 +89,10 @@ class BoardChecker:
         found.challenges += 1
         found.by_seat[challenge.seat] += 1
         found.by_test_type[challenge.test_type] += 1
-        found.problems += [_placed(problem, self._where(index)) for problem in _options(challenge)]
+        unsound = [_placed(problem, self._where(index)) for problem in _options(challenge)]
+        found.problems += unsound
+        if not unsound:
+            found.warnings += [_placed(warning, self._where(index)) for warning in _too_wide(challenge)]
         found.problems += [_placed(problem, self._where(index)) for problem in _sources(challenge)]
         found.warnings += [_placed(problem, self._where(index)) for problem in _out_source(challenge)]
         before = self._asked.setdefault(_question(challenge), index)
@@ -162,6 +167,22 @@ def _options(challenge: Challenge) -> Iterator[Problem]:
     if challenge.outcome is not None:
         for problem in check_options(challenge.outcome):
             yield _placed(problem, Where(field="outcome"))
+
+
+def _too_wide(challenge: Challenge) -> Iterator[Problem]:
+    """The options that are wider than the challenge lets an answer be: whoever chooses one cannot be right."""
+    outcome = challenge.outcome
+    if not isinstance(outcome, Number | Interval) or outcome.max_width is None:
+        return
+    for index, option in enumerate(outcome.options):
+        covers = covering(option, outcome.unit)
+        size = extent(covers, outcome)
+        if size is None or size > outcome.max_width:
+            wide = "without an end" if size is None else f"{write_quantity(size)} wide"
+            found = f"the option {quote(option.name)} covering {write_covering(covers)}, {wide}"
+            expected = f"options at most {write_quantity(outcome.max_width)} wide, as `max_width` says"
+            fix = "Who chooses it is `too-wide`, even where it holds the fact."
+            yield Problem(found, expected, fix, Where(field=f"outcome.options[{index}].covers"))
 
 
 def _out_source(challenge: Challenge) -> Iterator[Problem]:

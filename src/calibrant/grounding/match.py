@@ -11,7 +11,8 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from calibrant.grounding.folding import fold, holds_words, words
-from calibrant.grounding.options import covering
+from calibrant.grounding.options import covering, option_named
+from calibrant.grounding.width import extent, limit
 from calibrant.records.grounding import Expectation, Fact
 from calibrant.records.outcome import Boolean, Categorical, Date, Event, Interval, Number, Outcome, Set, Text
 from calibrant.records.types import write_quantity
@@ -244,6 +245,13 @@ def _canonical_names(values: Iterable[str], aliases: Mapping[str, tuple[str, ...
     return known
 
 
+def named_by(outcome: Categorical, answers: Iterable[str], fact: Fact) -> tuple[int, ...]:
+    """Which of the answers name the fact, or one of several accepted facts, by place: as `compare` takes them."""
+    known = _canonical_names(outcome.values, outcome.aliases)
+    accepted = {known.get(fold(str(m)), fold(str(m))) for m in (fact if isinstance(fact, tuple) else (fact,))}
+    return tuple(place for place, name in enumerate(answers) if known.get(fold(name), fold(name)) in accepted)
+
+
 def _compare_named(outcome: Categorical | Set, expectation: Expectation, fact: Fact) -> Match:
     known = _canonical_names(outcome.values, outcome.aliases)
 
@@ -269,8 +277,7 @@ def _compare_event(outcome: Event, expectation: Expectation, fact: Fact) -> Matc
 def _compare_number(outcome: Number | Interval, expectation: Expectation, fact: Fact) -> Match:
     truth = Decimal(str(fact))
     if expectation.option is not None:
-        option = next((o for o in outcome.options if o.name == expectation.option), None)
-        return "right" if option is not None and truth in covering(option) else "wrong"
+        return _compare_option(outcome, expectation, truth)
     slack = _tolerance(outcome, truth)
     if expectation.interval is not None:
         low, high = expectation.interval
@@ -281,6 +288,18 @@ def _compare_number(outcome: Number | Interval, expectation: Expectation, fact: 
     if expectation.value is None:
         return "wrong"
     return "right" if abs(Decimal(str(expectation.value)) - truth) <= slack else "wrong"
+
+
+def _compare_option(outcome: Number | Interval, expectation: Expectation, truth: Decimal) -> Match:
+    option = option_named(str(expectation.option), outcome, expectation.options)
+    covers = covering(option, outcome.unit) if option is not None else None
+    if covers is None or truth not in covers:
+        return "wrong"
+    most = limit(outcome, _tolerance(outcome, truth)) if expectation.options else outcome.max_width
+    if most is None:
+        return "right"
+    size = extent(covers, outcome)
+    return "right" if size is not None and size <= most else "too-wide"
 
 
 def _tolerance(outcome: Number | Interval, truth: Decimal) -> Decimal:

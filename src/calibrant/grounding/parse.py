@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from calibrant.grounding.confidence import read_confidence
+from calibrant.grounding.elicitation import own_range
 from calibrant.grounding.folding import fold
 from calibrant.grounding.jsontext import find_objects
 from calibrant.grounding.match import Commits, read_answer
+from calibrant.grounding.own import Written, read_own
 from calibrant.records.grounding import Expectation, Stance
-from calibrant.records.outcome import Outcome
+from calibrant.records.outcome import Option, Outcome
 from calibrant.records.subject import Response
 from calibrant.records.terms import Elicitation
 from calibrant.units import Unread
@@ -40,6 +42,8 @@ class Stated(NamedTuple):
     procedure: str | None = None
     spelled: bool = True
     """Whether the reply named its stance, rather than took it by the way it speaks."""
+    own: Written | None = None
+    """Options of its own with a commitment, where the reply could hold some; read where they were asked for."""
 
 
 Parser: TypeAlias = Callable[[str], Stated | Unparsed]
@@ -125,7 +129,16 @@ def parse(elicitation: Elicitation, outcome: Outcome, response: Response) -> Exp
 
 
 def _expect(elicitation: Elicitation, outcome: Outcome, response: Response, stated: Stated) -> Expectation | Unparsed:
-    commits = Commits() if stated.stance == "decline" else _commits(outcome, stated)
+    options: tuple[Option, ...] = ()
+    commits: Commits | Unread = Commits()
+    if stated.stance != "decline":
+        if stated.own is not None and own_range(outcome) is not None:
+            own = read_own(outcome, stated.own)
+            if isinstance(own, Unread):
+                return Unparsed(f"{_an(stated.stance)} whose options are not sound: {own.reason}")
+            options, commits = own.options, Commits(option=own.option)
+        else:
+            commits = _commits(outcome, stated)
     if isinstance(commits, Unread):
         return Unparsed(f"{_an(stated.stance)} whose answer is not read: {commits.reason}")
     confidence, written = read_confidence(stated.confidence, elicitation.scale, elicitation.words)
@@ -143,6 +156,7 @@ def _expect(elicitation: Elicitation, outcome: Outcome, response: Response, stat
             "confidence_stated": written,
             "confidence_source": source,
             "procedure": stated.procedure,
+            "options": options,
         }
     )
 
@@ -165,12 +179,44 @@ def _an(stance: Stance) -> str:
 
 def _parse_json(text: str) -> Stated | Unparsed:
     """``json.v1``: one JSON object, in a fence or in prose, with raw newlines or stray backslashes in its strings."""
+    fields = _object(text)
+    return fields if isinstance(fields, Unparsed) else _state(fields)
+
+
+def _parse_options(text: str) -> Stated | Unparsed:
+    """``options.v1``: as ``json.v1``, with ``options`` and ``option`` where options of its own were asked for."""
+    fields = _object(text)
+    if isinstance(fields, Unparsed):
+        return fields
+    stated = _state(fields)
+    if isinstance(stated, Unparsed):
+        return stated
+    return stated._replace(own=Written(fields.get("options"), fields.get("option")))
+
+
+def _object(text: str) -> dict[str, Any] | Unparsed:
+    """The one JSON object of a reply, its keys folded."""
     found = find_objects(text)
     if len(found) != 1:
         return Unparsed("no JSON object" if not found else "more than one JSON object")
     fields = {fold(key): value for key, value in found[0].items()}
     if len(fields) != len(found[0]):
         return Unparsed("a JSON object that says one thing twice")
+    return fields if _is_unicode(fields, text) else Unparsed("text that is no Unicode: half of a surrogate pair")
+
+
+def _is_unicode(fields: Mapping[str, Any], text: str) -> bool:
+    """Whether no text in ``fields`` holds half of a surrogate pair, which JSON can escape and no record takes."""
+    if "\\ud" not in text.lower():
+        return True
+    try:
+        json.dumps(fields, ensure_ascii=False).encode("utf-8")
+    except (UnicodeEncodeError, RecursionError):
+        return False
+    return True
+
+
+def _state(fields: Mapping[str, Any]) -> Stated | Unparsed:
     stance = _stance(fields.get("stance"))
     if stance is None:
         return Unparsed(f"no stance among {', '.join(sorted(set(_STANCES.values())))} in the JSON object")
@@ -230,6 +276,25 @@ def _parse_few_shot(text: str) -> Stated | Unparsed:
     return _read_prose(line.removeprefix("A:").strip())
 
 
+_OFFER = re.compile(r"\s*([\w.:@+-]+) ([\[(][^\[\]()]{1,100}[\])])\s*,?")
+_COMMITS = re.compile(r"\s*;\s*I commit to (.{1,200}?)[.\s]*", re.IGNORECASE)
+
+
+def _parse_options_few_shot(text: str) -> Stated | Unparsed:
+    """``options-few-shot.v1``: ``a [0, 9], b [10, 10]; I commit to b`` in a first line; else as ``few-shot.v1``."""
+    stated = _parse_few_shot(text)
+    line = text.strip().split("\n", 1)[0].strip().removeprefix("A:")
+    offers: list[dict[str, str]] = []
+    place = 0
+    while form := _OFFER.match(line, place):
+        offers.append({"name": form[1], "covers": form[2]})
+        place = form.end()
+    if isinstance(stated, Unparsed) or not offers:
+        return stated if isinstance(stated, Unparsed) else stated._replace(own=Written(None, None))
+    commits = _COMMITS.fullmatch(line, place)
+    return Stated("assert", stated.answer, spelled=False, own=Written(offers, commits[1] if commits else None))
+
+
 def _read_prose(text: str) -> Stated | Unparsed:
     opening = fold(text[:300])
     if not opening:
@@ -258,5 +323,7 @@ PARSERS: Final[Mapping[str, Parser]] = {
     "lines.v1": _parse_lines,
     "plain.v1": _parse_plain,
     "few-shot.v1": _parse_few_shot,
+    "options.v1": _parse_options,
+    "options-few-shot.v1": _parse_options_few_shot,
 }
 """The parsers by name and version. A change that moves any label is a new version."""

@@ -10,9 +10,10 @@ from typing import Final, NamedTuple, TypeAlias
 
 import portion
 
-from calibrant.grounding.options import covering, widest
+from calibrant.grounding.options import covering
 from calibrant.grounding.pairs import pair_outcome
 from calibrant.grounding.rules import grade
+from calibrant.grounding.width import widest
 from calibrant.records.board import Challenge
 from calibrant.records.grounding import Expectation, Fact, Resolution, ResolverIdentity
 from calibrant.records.outcome import Boolean, Categorical, Event, Interval, Number, Option, Set, Text
@@ -94,7 +95,7 @@ def _inside(outcome: Number | Interval, option: Option | None) -> Decimal:
     space = (
         portion.closed(*outcome.plausible) if outcome.plausible is not None else portion.open(-portion.inf, portion.inf)
     )
-    covers = space & covering(option) if option is not None else space
+    covers = space & covering(option, outcome.unit) if option is not None else space
     if covers.empty:
         return Decimal(0)
     low, high = covers[0].lower, covers[0].upper

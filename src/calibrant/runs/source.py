@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from calibrant import canonical
 from calibrant.errors import CheckFailed, quote
-from calibrant.grounding.elicitation import TEMPLATES, Shown
+from calibrant.grounding.elicitation import Shown, is_known
 from calibrant.ledger.entry import Draft
 from calibrant.ledger.store import Ledger
 from calibrant.records.authority import DecisionPolicy
@@ -109,8 +109,7 @@ class RunSource:
         Raises:
             CheckFailed: for another template.
         """
-        known = TEMPLATES.get(self.elicitation.id)
-        if known is None or known.digest() != self.terms.elicitation_sha256:
+        if not is_known(self.terms.elicitation_sha256):
             name = quote(self.elicitation.id)
             raise CheckFailed(f"{self._ledger.path}: the elicitation {name} is not one of this version of Calibrant's.")
 
