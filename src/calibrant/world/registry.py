@@ -15,6 +15,7 @@ from calibrant.errors import InputError, Problem, Where, nearest, one_of, quote
 from calibrant.records.board import Source
 from calibrant.records.grounding import ResolverIdentity
 from calibrant.world.base import Allow, Finding, Question, Resolver, ResolverFactory, Surroundings, line, utc_now
+from calibrant.world.browser import browser
 from calibrant.world.command import command
 from calibrant.world.facts import facts
 from calibrant.world.file import file
@@ -30,6 +31,7 @@ ENTRY_POINTS: Final = "calibrant.resolvers"
 
 BUILT_IN: Final[Mapping[str, ResolverFactory]] = {
     "attested": attested,
+    "browser": browser,
     "command": command,
     "facts": facts,
     "file": file,
