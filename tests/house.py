@@ -75,6 +75,7 @@ LAZY_LIBRARIES = {
 LAZY_PLACES = {
     "__init__": "the public names load what they need when they are first used, so that importing the package is quick",
     "cli": "each command loads what it runs, so that --help is quick",
+    "pytest_plugin": "pytest starts no slower for those who predict nothing",
     "subjects.registry": "a kind of subject is loaded when a user names it",
     "world.registry": "a kind of resolver is loaded when a board names it",
 }

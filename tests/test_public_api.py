@@ -18,10 +18,11 @@ NAMES = """
 Allow AuthorityGrant Board CalibrantError CalibrationStandard CannotCheck Challenge Check CheckFailed ClaimSpec
 DatasetValidation DecisionPolicy Estimate EvaluatorCapability Evidence Expectation Failure Finding Gating Gold
 GoldLabel GoldSet InputError Item JudgeAgreementStudy JudgeInstrument JudgedItem Judgement JudgementStore Label
-MachineError Pace PanelInstrument ProbeReport Problem Profile Progress Question Request Resolution Resolver Response
-Run RunLocked Scorecard Seat Slice Standing Step StudyRating Subject SubjectIdentity Undefined Unscored Verdict
-Verification Where check gate items_of judge_items judge_run load_board load_gold load_judge load_profile open_run
-probe_judge read_study run run_async study_from verify withhold write_study __version__
+MachineError OpenPrediction Pace PanelInstrument Prediction PredictionResult Predictor ProbeReport Problem Profile
+Progress Question Request Resolution Resolver Response Run RunLocked Scorecard Seat Slice Standing Step StudyRating
+Subject SubjectIdentity Undefined Unscored Verdict Verification Where check gate items_of judge_items judge_run
+load_board load_gold load_judge load_profile open_run predict probe_judge read_study run run_async study_from verify
+withhold write_study __version__
 """.split()
 
 USAGE = '''
@@ -51,6 +52,18 @@ def plainly(path: Path) -> None:
     verified = calibrant.verify(run.folder)
     assert_type(verified.passed, bool)
     assert_type(calibrant.open_run("latest").scorecard(), calibrant.Scorecard)
+
+
+def predictively(measured: float) -> None:
+    with calibrant.predict("p95 latency", unit="ms", interval=(10, 20), confidence=0.8) as p:
+        assert_type(p, calibrant.OpenPrediction)
+        assert_type(p.observe(measured), calibrant.PredictionResult)
+    assert_type(p.prediction, calibrant.Prediction)
+    assert_type(p.result, calibrant.PredictionResult | None)
+
+
+def test_typed(predict: calibrant.Predictor) -> None:
+    assert_type(predict("size", value="17 MiB", tolerance=1, unit="MiB").observe(17).right, bool)
 
 
 class Mine:

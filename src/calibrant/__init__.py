@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from calibrant.records.judge import JudgeInstrument as JudgeInstrument
     from calibrant.records.judge import Judgement as Judgement
     from calibrant.records.judge import PanelInstrument as PanelInstrument
+    from calibrant.records.prediction import Prediction as Prediction
     from calibrant.records.probe import ProbeReport as ProbeReport
     from calibrant.records.profile import Profile as Profile
     from calibrant.records.roster import Roster as Roster
@@ -80,6 +81,10 @@ if TYPE_CHECKING:
     from calibrant.runs.judged import judge_items as judge_items
     from calibrant.runs.judged import judge_run as judge_run
     from calibrant.runs.judges import load_judge as load_judge
+    from calibrant.runs.predicting import OpenPrediction as OpenPrediction
+    from calibrant.runs.predicting import PredictionResult as PredictionResult
+    from calibrant.runs.predicting import Predictor as Predictor
+    from calibrant.runs.predicting import predict as predict
     from calibrant.runs.probing import probe_judge as probe_judge
     from calibrant.runs.rosters import load_roster as load_roster
     from calibrant.runs.run import Run as Run
@@ -135,8 +140,12 @@ __all__ = [
     "JudgementStore",
     "Label",
     "MachineError",
+    "OpenPrediction",
     "Pace",
     "PanelInstrument",
+    "Prediction",
+    "PredictionResult",
+    "Predictor",
     "ProbeReport",
     "Problem",
     "Profile",
@@ -174,6 +183,7 @@ __all__ = [
     "load_profile",
     "load_roster",
     "open_run",
+    "predict",
     "probe_judge",
     "read_study",
     "run",
@@ -194,6 +204,7 @@ _NAMES_IN: Final = {
     "records.gold": "Gold GoldLabel JudgedItem",
     "records.grounding": "Expectation Label Resolution",
     "records.judge": "EvaluatorCapability JudgeInstrument Judgement PanelInstrument",
+    "records.prediction": "Prediction",
     "records.probe": "ProbeReport",
     "records.profile": "Profile",
     "records.roster": "Roster",
@@ -207,6 +218,7 @@ _NAMES_IN: Final = {
     "runs.items": "Item",
     "runs.judged": "items_of judge_items judge_run",
     "runs.judges": "load_judge",
+    "runs.predicting": "OpenPrediction PredictionResult Predictor predict",
     "runs.probing": "probe_judge",
     "runs.rosters": "load_roster",
     "runs.run": "Run Standing open_run run run_async",

@@ -79,6 +79,15 @@ class Import:
     changed: list[str] = field(default_factory=list)
     """Forecasts with another probability than the one that is sealed."""
 
+    def add(self, other: Import) -> None:
+        """Count what another import did too."""
+        self.sealed += other.sealed
+        self.settled += other.settled
+        self.known += other.known
+        self.open += other.open
+        self.contradictions += other.contradictions
+        self.changed += other.changed
+
 
 @dataclass(slots=True)
 class _Held:

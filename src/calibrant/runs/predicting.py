@@ -55,8 +55,8 @@ class What(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What became of a prediction: ``right``, ``wrong`` or ``too-wide``, and what its confidence is worth.
+class PredictionResult:
+    """What became of a prediction: ``right``, ``wrong``, ``too-wide`` or ``partly``; what its confidence is worth.
 
     ``brier`` is the squared distance of the stated confidence from what came about, 0 at best and 1 at worst.
     ``interval_score`` is that of an interval, in the prediction's unit: its width, and 2/(1 - confidence) times the
@@ -107,11 +107,11 @@ class OpenPrediction:
         return self._book.path
 
     @property
-    def result(self) -> Result | None:
+    def result(self) -> PredictionResult | None:
         """What became of it; None while it is open."""
         return None if self._one.fact is None else result_of(self._one)
 
-    def observe(self, value: object) -> Result:
+    def observe(self, value: object) -> PredictionResult:
         """Say what came about; in the book when this returns.
 
         ``value`` is a number or text such as ``17 ms`` (converted to the prediction's unit), a duration, one of the
@@ -123,6 +123,7 @@ class OpenPrediction:
             CheckFailed: for a prediction that is not right, where it is ``strict``; the book holds it all the same.
             RunLocked, MachineError: where the book cannot be written.
         """
+        __tracebackhide__ = True  # in pytest, a strict prediction that fails shows the line of the test
         raw = plain_fact(value)
         identity = ResolverIdentity(kind="observed", version="1", settings={"in": self.prediction.origin})
         seen = (str(raw).encode(),)
@@ -196,7 +197,7 @@ class Predictor:
         outcome, expectation = read_prediction(what)
         sealed = seal(expectation)
         folder = what.get("runs")
-        book = Book(books_folder(self.folder if folder is None else folder) / PREDICTIONS)
+        book = Book((books_folder(self.folder if folder is None else folder) / PREDICTIONS).absolute())
         now = datetime.now(UTC)
         prediction = Prediction.from_dict(
             {
@@ -474,7 +475,7 @@ def sentence(one: Predicted) -> str:
     if one.fact is None:
         why = f" ({one.resolution.reason})" if one.resolution is not None and one.resolution.reason else ""
         return f"{text}; open{why}."
-    return f"{text}; observed: {fact_text(one.prediction.outcome, one.fact)}; {one.decision.code}."
+    return f"{text}; observed: {fact_text(one.prediction.outcome, one.fact)}; {one.code}."
 
 
 def facts_of(one: Predicted) -> tuple[tuple[str, str], ...]:
@@ -484,15 +485,15 @@ def facts_of(one: Predicted) -> tuple[tuple[str, str], ...]:
     rows.append(("confidence", "none stated" if said.confidence is None else percent(said.confidence)))
     rows.append(("by", made.by or "nobody named"))
     rows.append(("observed", fact_text(made.outcome, one.fact)))
-    rows.append(("became", one.decision.code))
+    rows.append(("became", one.code))
     return (*rows, ("id", made.id), ("sealed", f"{made.at:%Y-%m-%d %H:%M:%S} UTC, {made.sealed_sha256[:12]}"))
 
 
-def result_of(one: Predicted) -> Result:
+def result_of(one: Predicted) -> PredictionResult:
     """The result of a prediction that is settled."""
     confidence, brier = one.expectation.confidence, one.brier
-    return Result(
-        code=one.decision.code,
+    return PredictionResult(
+        code=one.code,
         predicted=predicted_text(one),
         observed=fact_text(one.prediction.outcome, one.fact),
         confidence=confidence,

@@ -77,6 +77,21 @@ class Predicted:
         return grade("in", self.prediction.outcome, self.expectation, self.resolution)
 
     @property
+    def code(self) -> str:
+        """What became of it, in a word: ``right``, ``wrong``, ``too-wide``, ``partly``, ``pending``, ``no-record``.
+
+        An event is judged from the side that its confidence favours: whoever gave it 0.1 is right where it did not
+        happen. Of ``partly`` a share came about, as of a tie.
+        """
+        share, confidence = self.share, self.expectation.confidence
+        if share is None or self.prediction.outcome.kind != "event":
+            return self.decision.code
+        if 0 < share < 1:
+            return "partly"
+        against = confidence is not None and confidence < 0.5
+        return "right" if (share == 1) != against else "wrong"
+
+    @property
     def share(self) -> float | None:
         """How right it is, from 0 to 1: between them only for an event of which a share came about. None if open."""
         return None if self.fact is None else share_right(self.prediction.outcome, self.expectation, self.fact)
