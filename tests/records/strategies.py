@@ -24,6 +24,7 @@ from calibrant.records import (
     probe,
     profile,
     scorecard,
+    sealed,
     subject,
     terms,
     types,
@@ -34,7 +35,21 @@ from tests.strategies import instants
 Fields = dict[str, Any]
 Mend = Callable[[st.DrawFn, Fields], Fields]
 
-MODULES = (authority, board, gold, grounding, judge, judgefile, outcome, probe, profile, scorecard, subject, terms)
+MODULES = (
+    authority,
+    board,
+    gold,
+    grounding,
+    judge,
+    judgefile,
+    outcome,
+    probe,
+    profile,
+    scorecard,
+    sealed,
+    subject,
+    terms,
+)
 
 
 def kinds() -> list[type[Record]]:
@@ -182,6 +197,11 @@ def _challenge(draw: st.DrawFn, fields: Fields) -> Fields:
     return fields
 
 
+def _answer(draw: st.DrawFn, fields: Fields) -> Fields:
+    kept = any(fields[name] is not None for name in ("target", "source", "note"))
+    return fields if kept else {**fields, "note": draw(texts)}
+
+
 def _label_set(draw: st.DrawFn, fields: Fields) -> Fields:
     labels = _distinct(fields["labels"], "name", "key")
     ends = [profile.LabelChoice(name=f"{counts}-{len(labels)}-x", counts=counts) for counts in ("pass", "fail")]
@@ -240,6 +260,8 @@ def _standard(draw: st.DrawFn, fields: Fields) -> Fields:
 
 
 def _policy(draw: st.DrawFn, fields: Fields) -> Fields:
+    if fields["metric"] in scorecard.LOWER_IS_BETTER:
+        fields = {**fields, "direction": "at-most"}
     if fields["correction"] == "holm" or draw(st.booleans()):
         return {**fields, "statistic": "bound", "estimate": "raw"}
     return fields
@@ -323,6 +345,7 @@ _MENDS: dict[type, Mend] = {
     probe.ProbeReport: _probe_report,
     board.Evidence: _one_of("text", "capture"),
     board.Challenge: _challenge,
+    sealed.SealedAnswer: _answer,
     board.BoardHeader: _header,
     profile.LabelSet: _label_set,
     profile.Profile: _profile,

@@ -18,6 +18,7 @@ from calibrant.records.judge import EvaluatorCapability
 from calibrant.records.outcome import Boolean, Categorical, Date, Interval, Number, Option, Set, Text
 from calibrant.records.problems import shown
 from calibrant.records.profile import LabelChoice, LabelSet, Profile, TestType
+from calibrant.records.sealed import SealedAnswer
 from calibrant.records.subject import Request, SubjectIdentity
 from calibrant.records.terms import Software, Start, Terms
 from calibrant.records.types import write_quantity
@@ -149,7 +150,14 @@ def test_what_is_sound_is_taken(kind: type[Record], fields: dict[str, Any]) -> N
         (EvaluatorCapability, {"kind": "human", "raters": ["b", "a"]}, "each name once, in sorted order"),
         (EvaluatorCapability, {"kind": "human", "raters": ["a", "a"]}, "each name once, in sorted order"),
         (DecisionPolicy, {**POLICY, "metric": "passrate"}, 'Did you mean "pass_rate"?'),
-        (DecisionPolicy, {**POLICY, "metric": "kappa"}, ' or "pass_rate"'),
+        (DecisionPolicy, {**POLICY, "metric": "kappa"}, ' or "selective_accuracy"'),
+        (
+            DecisionPolicy,
+            {**POLICY, "metric": "invention_rate", "direction": "at-least"},
+            "Write `direction: at-most`.",
+        ),
+        (SealedAnswer, {"challenge": "a", "salt": "0" * 32}, "expected a target, a source or a note"),
+        (SealedAnswer, {"challenge": "a", "salt": "0" * 16, "note": "n"}, "salt: found"),
         (Terms, {}, 'run: found nothing; expected the field "run"'),
         (Request, {"challenge": "a", "epoch": 1, "json_schema": {"a": {1: 2}}}, "expected text"),
         (Option, {"name": "a", "prior": 2}, "1 or less"),

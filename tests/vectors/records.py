@@ -17,6 +17,7 @@ from calibrant.records.probe import ProbeReport
 from calibrant.records.profile import Profile
 from calibrant.records.roster import Roster
 from calibrant.records.scorecard import Scorecard
+from calibrant.records.sealed import AnswersHead, SealedAnswer
 from calibrant.records.subject import Failure, Response, SubjectIdentity
 from calibrant.records.terms import Capture, Elicitation, Start, Terms
 from calibrant.runs.project import Project
@@ -104,6 +105,12 @@ RECORDS: dict[type[Record], list[dict[str, Any]]] = {
             "turns": [{"role": "user", "content": "Salut \U0001f600"}, {"role": "user", "content": "?"}],
             "target": "Sounds like itself.",
             "word_cap": 40,
+        },
+        {
+            **CHALLENGE,
+            "id": "cores-sealed",
+            "resolver": {"kind": "sealed", "sha256": C},
+            "sealed": C,
         },
         *(
             {**CHALLENGE, "id": f"kind-{outcome['kind']}", "outcome": outcome}
@@ -238,8 +245,45 @@ RECORDS: dict[type[Record], list[dict[str, Any]]] = {
             "warnings": ["This is run 4 of 6 on this board and subject."],
             "results": [SLICE],
             "results_sha256": D,
-        }
+        },
+        {
+            "run": "20260301-093000-a1b2c4",
+            "terms_sha256": A,
+            "board_sha256": B,
+            "subject": SUBJECT,
+            "elicitation": "lines",
+            "epochs": 1,
+            "start": 1,
+            "ledger_size": 7,
+            "ledger_root": C,
+            "complete": True,
+            "sentence": "Of the one decided pair of this board, 1 passed.",
+            "results": [SLICE],
+            "results_sha256": D,
+            "null_policies": [
+                {
+                    "policy": "pick at random",
+                    "in_halves": 3,
+                    "out_halves": 2,
+                    "in_half_pass_rate": 0.277777777778,
+                    "out_half_pass_rate": 0,
+                    "pair_pass_rate": 0,
+                    "false_abstention_rate": 0,
+                    "invention_rate": 1,
+                }
+            ],
+        },
     ],
+    SealedAnswer: [
+        {
+            "challenge": "cores-in",
+            "salt": "0f" * 16,
+            "source": {"kind": "command", "argv": ["nproc"], "read": "integer"},
+            "note": "Counts what the scheduler may use.",
+        },
+        {"challenge": "tone", "salt": "f0" * 16, "target": "Sounds like itself."},
+    ],
+    AnswersHead: [{"board_sha256": A, "sealed_board_sha256": B, "answers": 2}],
     SubjectIdentity: [SUBJECT],
     Response: [
         {
@@ -435,6 +479,7 @@ RECORDS: dict[type[Record], list[dict[str, Any]]] = {
             "correction": "holm",
         },
         {"id": "watch", "metric": "pass_rate", "threshold": 0, "min_n": 1},
+        {"id": "invents", "metric": "invention_rate", "threshold": 0.1, "direction": "at-most", "min_n": 30},
     ],
     AuthorityGrant: [
         {

@@ -10,11 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
+from calibrant.grounding.answering import ANSWERING, answering
 from calibrant.grounding.pairs import Pair, Verdict
 from calibrant.grounding.rules import Decision, Half
+from calibrant.grounding.staking import Stake, Staking
 from calibrant.records.board import Challenge
 from calibrant.records.profile import Profile, TestType
-from calibrant.records.scorecard import Estimate, Slice
+from calibrant.records.scorecard import LOWER_IS_BETTER, Estimate, Slice
 from calibrant.stats.proportions import clustered_wilson
 from calibrant.values import Undefined
 
@@ -23,11 +25,12 @@ _BY: tuple[Literal["board", "test_type", "seat"], ...] = ("board", "test_type", 
 
 
 class Outcome(NamedTuple):
-    """What became of one challenge in one epoch."""
+    """What became of one challenge in one epoch, with the confidence that was staked on it."""
 
     state: State
     decision: Decision | None = None
     over_cap: bool = False
+    stake: Stake | None = None
 
 
 UNANSWERED = Outcome("unanswered")
@@ -48,6 +51,7 @@ class _Rate:
 
     def estimate(self, metric: str, level: float) -> Estimate:
         found = clustered_wilson(self.clusters, level=level)
+        against = metric in LOWER_IS_BETTER
         if isinstance(found, Undefined):
             return Estimate(
                 metric=metric,
@@ -57,9 +61,10 @@ class _Rate:
                 n=0,
                 clusters=0,
                 missing=self.missing,
-                worst_case=0.0 if self.missing else None,
+                worst_case=float(against) if self.missing else None,
             )
-        passes = sum(passed * times for (passed, _), times in self.clusters.items())
+        counted = sum(passed * times for (passed, _), times in self.clusters.items())
+        counted += self.missing if against else 0
         return Estimate(
             metric=metric,
             value=round(found.value, 12),
@@ -70,7 +75,7 @@ class _Rate:
             n=found.n,
             clusters=found.clusters,
             missing=self.missing,
-            worst_case=round(passes / (found.n + self.missing), 12),
+            worst_case=round(counted / (found.n + self.missing), 12),
         )
 
 
@@ -87,12 +92,14 @@ class _Figures:
     over_cap: int = 0
     pairs: Counter[str] = field(default_factory=Counter)
     rates: dict[str, _Rate] = field(default_factory=dict)
+    staking: Staking = field(default_factory=Staking)
 
     def rate(self, metric: str) -> _Rate:
         return self.rates.setdefault(metric, _Rate())
 
     def count(self, half: Half | None, outcome: Outcome, names: Mapping[str, str]) -> None:
         self.over_cap += outcome.over_cap
+        self.staking.add(outcome.stake)
         if outcome.decision is None:
             self.states[outcome.state] += 1
             return
@@ -125,10 +132,11 @@ class _Figures:
             pairs=dict(self.pairs),
             pairs_missing=missing,
             estimates=tuple(self.rates[metric].estimate(metric, level) for metric in METRICS if metric in self.rates),
+            confidence=self.staking.summary(),
         )
 
 
-METRICS = ("pair_pass_rate", "in_half_pass_rate", "out_half_pass_rate", "pass_rate")
+METRICS = ("pair_pass_rate", "in_half_pass_rate", "out_half_pass_rate", "pass_rate", *ANSWERING)
 """The rates of a scorecard, in the order in which they are shown; ``pass_rate`` is that of unpaired challenges."""
 
 
@@ -144,6 +152,7 @@ class Scoring:
 
     def __init__(self, profile: Profile, epochs: int, *, level: float = 0.95) -> None:
         self._epochs = epochs
+        self._grounding = {test_type.id for test_type in profile.test_types if test_type.rule == "grounding"}
         self._names = {test_type.id: _label_names(profile, test_type) for test_type in profile.test_types}
         self._level = level
         self._figures: dict[tuple[str, str], _Figures] = {}
@@ -159,6 +168,10 @@ class Scoring:
                 figure.count(challenge.half, outcome, names)
         verdicts = [outcome.decision.verdict if outcome.decision else None for outcome in outcomes]
         self._rate(challenge, figures, verdicts)
+        if challenge.half is not None and challenge.test_type in self._grounding:
+            for metric, counts in answering(challenge.half, [outcome.decision for outcome in outcomes]):
+                for figure in figures:
+                    figure.rate(metric).add(counts)
 
     def slices(self) -> tuple[Slice, ...]:
         """The figures: the whole board first, then test types, then seats, each in the order of the board."""

@@ -13,6 +13,7 @@ from calibrant.errors import quote
 from calibrant.records.base import Record
 from calibrant.records.gold import Frame
 from calibrant.records.problems import refuse
+from calibrant.records.scorecard import LOWER_IS_BETTER
 from calibrant.records.types import Digest, Id, Instant, Many, Name, Probability, Prose
 
 Count = Annotated[int, Field(ge=0)]
@@ -32,7 +33,17 @@ def _slice(text: str) -> str:
 SliceName = Annotated[str, AfterValidator(_slice)]
 """Which part of the board a figure is of."""
 
-Metric = Literal["pair_pass_rate", "in_half_pass_rate", "out_half_pass_rate", "pass_rate"]
+Metric = Literal[
+    "pair_pass_rate",
+    "in_half_pass_rate",
+    "out_half_pass_rate",
+    "pass_rate",
+    "false_abstention_rate",
+    "correct_abstention_rate",
+    "invention_rate",
+    "coverage",
+    "selective_accuracy",
+]
 """The rates of a scorecard, which a policy may be about."""
 
 ProbeName = Literal["order", "verbosity", "paraphrase", "label-name", "self-preference", "authority"]
@@ -95,6 +106,13 @@ class DecisionPolicy(Record):
     correction: Literal["none", "holm"] = "none"
     discovery_boards: Literal["refuse", "accept"] = "refuse"
     unverified_recordings: Literal["refuse", "accept"] = "refuse"
+
+    @model_validator(mode="after")
+    def _points_the_right_way(self) -> Self:
+        if self.metric in LOWER_IS_BETTER and self.direction == "at-least":
+            found = f"`metric: {self.metric}` with `direction: at-least`"
+            refuse(found, "`direction: at-most`: it is the rate of what should not be", "Write `direction: at-most`.")
+        return self
 
     @model_validator(mode="after")
     def _can_be_corrected(self) -> Self:

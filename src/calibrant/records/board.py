@@ -11,7 +11,7 @@ from calibrant.errors import quote
 from calibrant.records.base import Record
 from calibrant.records.outcome import Outcome
 from calibrant.records.problems import refuse
-from calibrant.records.types import Digest, Id, Many, Name, Prose, Settings
+from calibrant.records.types import Digest, Id, Many, Name, Prose, Settings, added
 
 
 class Source(Record):
@@ -85,7 +85,7 @@ class Challenge(Record):
     """One question, with what passing means.
 
     ``half`` and ``pair_id`` stand together or not at all. For a grounding challenge ``outcome`` says what kind of fact
-    it has and ``resolver`` what settles it.
+    it has and ``resolver`` what settles it. ``sealed`` is the digest of what a published board keeps back of it.
     """
 
     schema_name: ClassVar[str] = "calibrant.challenge.v1"
@@ -105,6 +105,7 @@ class Challenge(Record):
     resolver: Source | None = None
     word_cap: int | None = Field(default=None, ge=1)
     note: str | None = None
+    sealed: Digest | None = added(None)
 
     @model_validator(mode="after")
     def _asks_once(self) -> Self:

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal
 
 from calibrant.authority.claims import limits, meaning
-from calibrant.records.figures import PAIR_OUTCOMES, interval, percent, rate
-from calibrant.records.scorecard import Estimate, Scorecard, Slice
+from calibrant.records.figures import PAIR_OUTCOMES, percent, rate
+from calibrant.records.scorecard import Scorecard, Slice
 from calibrant.records.subject import SubjectIdentity
+from calibrant.report.answering import NAMES, RATE_COLUMNS, RATE_NUMBERS, answering_sections, rate_row
+from calibrant.report.confidence import summary_sections
 from calibrant.report.view import Bar, Bars, Commands, Facts, Section, Table, View
 from calibrant.runs.claims import UNCLAIMED, Claims
 from calibrant.runs.run import Standing
@@ -37,6 +39,7 @@ _METRICS: Final = {
     "in_half_pass_rate": "in-halves passed",
     "out_half_pass_rate": "out-halves passed",
     "pass_rate": "single challenges passed",
+    **NAMES,
 }
 
 
@@ -57,9 +60,11 @@ def scorecard_view(
         _run(scorecard, standing),
         _rates(board),
         *_pairs(board),
+        *answering_sections(scorecard),
         *_slices(scorecard, "test_type", "By test type"),
         *_slices(scorecard, "seat", "By seat"),
         *_decisions(board),
+        *summary_sections(board.confidence),
         _non_scores(board),
         _authority(board),
         *_claims(claims),
@@ -70,18 +75,10 @@ def scorecard_view(
 
 
 def _rates(board: Slice) -> Section:
-    """Every rate of the board, the one that it is read by first, with all that the rate stands on."""
-    rows = tuple(_rate_row(estimate) for estimate in board.estimates)
-    columns = ("", "rate", "interval", "decided", "units", "missing", "worst case")
-    return Table("Rates", columns, rows, frozenset({1, 3, 4, 5, 6}))
-
-
-def _rate_row(estimate: Estimate) -> tuple[str, ...]:
-    value = percent(estimate.value) if estimate.value is not None else "–"
-    between = interval(estimate) if estimate.value is not None else f"undefined: {estimate.undefined}"
-    worst = percent(estimate.worst_case) if estimate.worst_case is not None else "–"
-    counts = (str(estimate.n), str(estimate.clusters), str(estimate.missing))
-    return (_named(estimate.metric), value, between, *counts, worst)
+    """What passed, the rate that the board is read by first, each with all that it stands on."""
+    passed = (estimate for estimate in board.estimates if estimate.metric not in NAMES)
+    rows = tuple(rate_row(_named(estimate.metric), estimate) for estimate in passed)
+    return Table("Rates", RATE_COLUMNS, rows, RATE_NUMBERS)
 
 
 def _intervals(board: Slice) -> str:
@@ -196,11 +193,14 @@ def describe_subject(subject: SubjectIdentity) -> str:
 
 
 def _authority(board: Slice) -> Section:
-    rows = []
-    for estimate in board.estimates:
-        reasons = "; ".join(estimate.reasons) or "nobody has granted it any"
-        rows.append((_named(estimate.metric), f"{estimate.authority}: {reasons}"))
-    return Facts("Authority", tuple(rows))
+    """What each figure may decide; said once where it is the same for all."""
+    said = {
+        _named(e.metric): f"{e.authority}: {'; '.join(e.reasons) or 'nobody has granted it any'}"
+        for e in board.estimates
+    }
+    if len(said) > 1 and len(set(said.values())) == 1:
+        said = {"every rate": next(iter(said.values()))}
+    return Facts("Authority", tuple(said.items()))
 
 
 def _claims(claims: Claims) -> Iterator[Section]:

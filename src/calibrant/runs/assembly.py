@@ -269,7 +269,12 @@ class Assembly:
             return
         test_type, needs = self._test_types[challenge.test_type]
         label = f"the test type {quote(test_type.id)}"
+        if challenge.sealed is not None and challenge.target is not None:
+            found, fix = "a `target` beside `sealed`", "Drop it: it is kept back."
+            yield Problem(found, "one of the two", fix, Where(field="target"))
         for field in needs:
+            if field == "target" and challenge.sealed is not None:
+                continue  # it is kept back
             if getattr(challenge, field) in (None, ()):
                 yield Problem(f"no `{field}`", f"one: {label} requires it", "Add it.", Where(field=field))
         if test_type.paired == "never" and challenge.half is not None:

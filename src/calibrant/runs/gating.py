@@ -27,6 +27,7 @@ from calibrant.errors import (
     one_of,
     quote,
 )
+from calibrant.grounding.answering import ANSWERING, IN_RATES, OUT_RATES
 from calibrant.grounding.check import check_board
 from calibrant.judging.store import FILE as JUDGEMENTS
 from calibrant.ledger.store import Ledger
@@ -342,7 +343,7 @@ def _relabelled(labelling: Labelling) -> Iterator[str]:
 
 def labelling_of(ledger: Ledger, source: RunSource, policy: DecisionPolicy) -> Labelling:
     """Who labelled what a policy's figure counts: of several labels of one response, the last counts."""
-    rules = {n: _test_type(source, c) for n, c in enumerate(source.challenges()) if _counts(policy, c)}
+    rules = {n: _test_type(source, c) for n, c in enumerate(source.challenges()) if _counts(source, policy, c)}
     last: dict[str, Label] = {}
     replaced = 0
     for entry in ledger.entries(kind="label"):
@@ -366,13 +367,15 @@ def labelling_of(ledger: Ledger, source: RunSource, policy: DecisionPolicy) -> L
     )
 
 
-def _counts(policy: DecisionPolicy, challenge: Challenge) -> bool:
+def _counts(source: RunSource, policy: DecisionPolicy, challenge: Challenge) -> bool:
     """Whether the figure that a policy names counts a challenge."""
     by, _, which = policy.slice.partition(":")
     if by != "board" and getattr(challenge, by) != which:
         return False
     if challenge.half is None:
         return policy.metric == "pass_rate"
+    if policy.metric in ANSWERING:
+        return source.is_grounding(challenge) and policy.metric in (IN_RATES if challenge.half == "in" else OUT_RATES)
     return policy.metric in ("pair_pass_rate", f"{challenge.half}_half_pass_rate")
 
 

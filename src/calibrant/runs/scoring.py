@@ -9,8 +9,10 @@ from typing import Final, Literal
 from calibrant import canonical
 from calibrant.errors import CheckFailed, InputError, Problem, nearest, one_of, quote
 from calibrant.grounding.folding import count_words
+from calibrant.grounding.nothing import Nothing
 from calibrant.grounding.rules import Decision, grade
 from calibrant.grounding.score import AWAITING, UNANSWERED, Outcome, Scoring
+from calibrant.grounding.staking import stake_of
 from calibrant.ledger.entry import Entry
 from calibrant.ledger.store import Ledger
 from calibrant.records.board import Challenge
@@ -18,9 +20,11 @@ from calibrant.records.grounding import Commitment, Expectation, Label, Resoluti
 from calibrant.records.profile import Profile
 from calibrant.records.scorecard import Estimate, Scorecard, Slice
 from calibrant.records.subject import Response
+from calibrant.runs.facts import Facts
 from calibrant.runs.judgements import why_a_double
 from calibrant.runs.plan import Task, task_of
 from calibrant.runs.source import RunSource
+from calibrant.runs.stakes import Stakes
 
 _AWAITS: Final = 1
 _OVER_CAP: Final = 128
@@ -33,6 +37,8 @@ class Decisions:
         self._source = source
         self._marks = source.marks()
         self._known: list[Decision | None] = [None, None]
+        self.facts: Final = Facts(len(source), source.terms.epochs)
+        self.stakes: Final = Stakes(len(source), source.terms.epochs)
 
     def take(self, entry: Entry, blobs: Mapping[str, bytes]) -> None:
         """Take in one entry; ``blobs`` holds what it names."""
@@ -52,7 +58,9 @@ class Decisions:
         if mark == 0:
             return UNANSWERED
         over_cap, decision = bool(mark & _OVER_CAP), self._known[mark & ~_OVER_CAP]
-        return AWAITING._replace(over_cap=over_cap) if decision is None else Outcome("decided", decision, over_cap)
+        if decision is None:
+            return AWAITING._replace(over_cap=over_cap)
+        return Outcome("decided", decision, over_cap, self.stakes.of(task))
 
     def take_response(self, task: Task, response: Response) -> None:
         """Take in that a task was answered."""
@@ -68,6 +76,8 @@ class Decisions:
         challenge = self._source.challenge(task.number)
         if challenge.half is None or challenge.outcome is None:
             raise CheckFailed(f"a resolution of {challenge.id}, which is no grounding challenge")
+        self.facts.take(task, challenge, resolution)
+        self.stakes.take(task, stake_of(challenge.half, challenge.outcome, expectation, resolution))
         self._decide(task, grade(challenge.half, challenge.outcome, expectation, resolution))
 
     def _take_label(self, label: Label, task: Task) -> None:
@@ -140,8 +150,12 @@ def score(
     decided = decisions if decisions is not None else decide(ledger, source)
     terms = source.terms
     scoring = Scoring(source.profile, terms.epochs, level=terms.level if level is None else level)
+    nothing = Nothing()
     for index, challenge in enumerate(source.challenges()):
-        scoring.add(challenge, [decided.outcome(Task(index, epoch)) for epoch in range(1, terms.epochs + 1)])
+        tasks = [Task(index, epoch) for epoch in range(1, terms.epochs + 1)]
+        outcomes = [decided.outcome(task) for task in tasks]
+        scoring.add(challenge, outcomes)
+        nothing.add(challenge, decided.facts.of(tasks, outcomes))
     results = scoring.slices()
     head = ledger.head()
     board = results[0]
@@ -160,6 +174,7 @@ def score(
         warnings=(*_warnings(source, board), *_warnings_of_judges(ledger)),
         results=results,
         results_sha256=canonical.digest([part.to_dict() for part in results]),
+        null_policies=nothing.policies(),
     )
 
 

@@ -12,6 +12,7 @@ from calibrant.errors import InputError, Problem
 from calibrant.records.board import Source
 from calibrant.records.grounding import ResolverIdentity
 from calibrant.records.outcome import Outcome
+from calibrant.records.sealed import SealedAnswer
 
 T = TypeVar("T")
 
@@ -101,12 +102,20 @@ def no_inner(source: Source) -> Resolver:
     raise InputError(Problem(f"a source of kind {source.kind} inside another", "a resolver made by a World"))
 
 
+class Opened(Protocol):
+    """Answers that a published board keeps back, opened: by their digest, which was checked."""
+
+    def get(self, sha256: str) -> SealedAnswer | None:
+        """The answer of that digest, or None."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """Where a resolver works: the folder that its relative paths start from and may not leave, and what is allowed.
 
     ``inner`` makes the resolver of a nested source, ``clock`` tells the time (UTC), ``kept`` holds what resolvers
-    share for as long as their world lives (see `keep`).
+    share for as long as their world lives (see `keep`), ``answers`` what a published board keeps back, if it is there.
     """
 
     folder: Path
@@ -114,6 +123,7 @@ class Surroundings:
     clock: Callable[[], datetime] = utc_now
     inner: Callable[[Source], Resolver] = no_inner
     kept: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
+    answers: Opened | None = field(default=None, compare=False, repr=False)
 
     def keep(self, key: Hashable, make: Callable[[], T]) -> T:
         """What ``make`` gives, made once per world for ``key``: a file that many questions are answered from."""
@@ -121,6 +131,15 @@ class Surroundings:
             self.kept[key] = make()
         value: T = self.kept[key]
         return value
+
+
+@runtime_checkable
+class Closes(Protocol):
+    """Something kept by a world (see `Surroundings.keep`) that runs until it is closed."""
+
+    def close(self) -> None:
+        """End it; more than once is no harm."""
+        ...
 
 
 @runtime_checkable

@@ -14,7 +14,18 @@ from calibrant import canonical
 from calibrant.errors import InputError, Problem, Where, nearest, one_of, quote
 from calibrant.records.board import Source
 from calibrant.records.grounding import ResolverIdentity
-from calibrant.world.base import Allow, Finding, Question, Resolver, ResolverFactory, Surroundings, line, utc_now
+from calibrant.world.base import (
+    Allow,
+    Closes,
+    Finding,
+    Opened,
+    Question,
+    Resolver,
+    ResolverFactory,
+    Surroundings,
+    line,
+    utc_now,
+)
 from calibrant.world.browser import browser
 from calibrant.world.command import command
 from calibrant.world.facts import facts
@@ -23,6 +34,7 @@ from calibrant.world.measurement import measurement
 from calibrant.world.pending import pending
 from calibrant.world.program import program
 from calibrant.world.python import python
+from calibrant.world.sealed import sealed
 from calibrant.world.sql import sql
 from calibrant.world.unsettled import attested, disclosed, future, other_lane, withheld
 
@@ -41,6 +53,7 @@ BUILT_IN: Final[Mapping[str, ResolverFactory]] = {
     "pending": pending,
     "python": python,
     "run": program,
+    "sealed": sealed,
     "sql": sql,
     "withheld": withheld,
 }
@@ -55,9 +68,20 @@ class World:
     A world may be asked from several tasks at once and from one event loop after another, not from several threads.
     """
 
-    def __init__(self, folder: Path, allow: Allow | None = None, *, clock: Callable[[], datetime] = utc_now) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        allow: Allow | None = None,
+        *,
+        clock: Callable[[], datetime] = utc_now,
+        answers: Opened | None = None,
+    ) -> None:
         self._surroundings = Surroundings(
-            folder, allow if allow is not None else Allow(), clock, lambda source: self._made(source, "source")
+            folder,
+            allow if allow is not None else Allow(),
+            clock,
+            lambda source: self._made(source, "source"),
+            answers=answers,
         )
         self._resolvers: OrderedDict[bytes, Resolver] = OrderedDict()
 
@@ -88,17 +112,25 @@ class World:
     async def capture(self, source: Source, field: str = "capture") -> Finding:
         """What the source says now, as evidence for a seat: the bytes to show are the finding's evidence.
 
-        The evidence of a question to Python is a protocol of it; a seat is shown the answer alone.
+        The evidence of a question to Python or to a page is a protocol of it; a seat is shown the answer alone.
 
         Raises:
             InputError: as `resolver` does.
         """
         finding = await self.resolver(source, field).resolve(Question("capture"))
         value = finding.value
-        if source.kind != "python" or finding.status != "fact" or value is None:
+        if source.kind not in ("browser", "python") or finding.status != "fact" or value is None:
             return finding
         answer = value if isinstance(value, str) else canonical.encode(value).decode()
         return Finding.fact(value, answer.encode())
+
+    def close(self) -> None:
+        """End what resolvers keep running (a browser). May be called more than once; a question starts it again."""
+        kept = self._surroundings.kept
+        for key, value in list(kept.items()):
+            if isinstance(value, Closes):
+                del kept[key]
+                value.close()
 
     def _made(self, source: Source, field: str) -> Resolver:
         try:

@@ -17,6 +17,7 @@ from calibrant.records.types import Id, Instant, Name, Prose
 from calibrant.units import Unread
 from calibrant.values import format_instant
 from calibrant.world.base import Discloses, Finding, Question, Raw, Resolver, Surroundings
+from calibrant.world.sealed import SealedSource
 
 
 class WithheldParams(Record):
@@ -76,6 +77,8 @@ class Withheld:
     async def resolve(self, question: Question) -> Finding:
         """Ask the inner source, and see whether its fact was shown."""
         inner = await self.inner.resolve(question)
+        if isinstance(self.inner, SealedSource) and not self.inner.is_open:
+            return inner  # whether the fact was shown can be seen only when it is known
         evidence = (*inner.evidence, _on_record(self.params.of, inner))
         if inner.status != "fact" or inner.value is None:
             reason = f"the evidence is withheld (what it says is not known: {inner.reason or inner.status})"
