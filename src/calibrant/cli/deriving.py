@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +18,7 @@ from calibrant.records.board import BoardHeader
 from calibrant.records.documents import Document
 from calibrant.report.escape import visible
 from calibrant.report.roster import derived_json, derived_view, withheld_json, withheld_view
+from calibrant.report.view import Commands, Verbatim, View
 from calibrant.runs.boards import load_board, load_profile
 from calibrant.runs.check import allowed_in
 from calibrant.runs.files import open_document, read_input
@@ -106,23 +109,39 @@ def derive_withheld(
     if output.form == "json":
         print_json(withheld_json(found, wanted.executes))
     else:
-        text = "".join(snippet(half.written()) for half in found.out_halves)
-        page = withheld_view(found, wanted.executes, text, _next_withheld(path, output.file, found))
-        print_view(page, output.form)
+        _print_withheld(
+            withheld_view(found, wanted.executes), found, _next_withheld(path, ids, output.file, found), output
+        )
     return InputError.exit_code if found.problems else 0
 
 
-def _next_withheld(path: Path, written: Path | None, found: Withholding) -> list[tuple[str, str]]:
+def _print_withheld(page: View, found: Withholding, commands: list[tuple[str, str]], output: Output) -> None:
+    """The page, with what is to be pasted as plain lines that can be copied, where no file was written."""
+    text = "".join(snippet(half.written()) for half in found.out_halves) if output.file is None else ""
+    title = "To paste under `challenges`"
+    after = (Commands("Next", tuple(commands)),) if commands else ()
+    if output.form == "markdown":
+        verbatim = (Verbatim(title, text.rstrip("\n")),) if text else ()
+        print_view(replace(page, sections=(*page.sections, *verbatim, *after)), output.form)
+        return
+    print_view(page)
+    if text:
+        sys.stdout.write(f"\n{title}\n{text}")
+    print_view(View("", (), after))
+
+
+def _next_withheld(path: Path, ids: Sequence[str], written: Path | None, found: Withholding) -> list[tuple[str, str]]:
     board = shlex.quote(str(path))
+    again = " ".join(["calibrant derive", board, "--withhold", *map(shlex.quote, ids)])
     if found.problems:
-        names = " ".join(shlex.quote(half.withhold) for half in found.out_halves)
-        again = [(f"calibrant derive {board} --withhold {names}", "those that are not refused, alone")]
-        return again if found.out_halves else []
+        sound = " ".join(shlex.quote(half.withhold) for half in found.out_halves)
+        rest = [(f"calibrant derive {board} --withhold {sound}", "those that are not refused, alone")] if sound else []
+        return [*rest, (again, "once what is refused is mended")]
     if written is not None:
         return [(f"calibrant check {shlex.quote(str(written))}", "the board with them")]
     out = shlex.quote(str(path.with_name(f"{path.stem}-paired{path.suffix}")))
     return [
-        (f"calibrant derive {board} --withhold --out {out}", "writes the board with them into another file"),
+        (f"{again} --out {out}", "writes the board with them into another file"),
         (f"calibrant check {board}", "once they are pasted"),
     ]
 

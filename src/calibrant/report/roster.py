@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 from calibrant.grounding.roster import Case
 from calibrant.records.roster import Roster
 from calibrant.report.checks import problem_points, problems_json
-from calibrant.report.view import Commands, Points, Section, Table, Verbatim, View
+from calibrant.report.view import Commands, Points, Section, Table, View
 from calibrant.runs.withholding import Withholding
+
+ASKED: Final = "Asked, to look for each fact"
 
 
 def derived_view(roster: Roster, cases: tuple[Case, ...], commands: Iterable[tuple[str, str]]) -> View:
@@ -44,26 +46,13 @@ def derived_json(roster: Roster, cases: tuple[Case, ...]) -> dict[str, Any]:
     return {"roster_sha256": roster.digest(), "cases": [case.to_dict() for case in cases]}
 
 
-def withheld_view(
-    found: Withholding, executed: Iterable[str], snippet: str, commands: Iterable[tuple[str, str]]
-) -> View:
-    """The page of out-halves that were derived: what refuses some, what to look at, what to paste into the board."""
-    refused = f"; {_count(len(found.problems), 'problem')}" if found.problems else ""
+def withheld_view(found: Withholding, executed: Iterable[str]) -> View:
+    """The page of out-halves that were derived: what refuses some, what to look at, what was asked."""
+    refused = f", {_count(len(found.problems), 'problem')}" if found.problems else ""
     notes = tuple(f"{half.id}: {note}" for half in found.out_halves for note in half.notes)
     sections: list[Section] = [*problem_points("Not derived", found.problems)]
-    if notes:
-        sections.append(Points("Look yourself", notes))
-    if snippet:
-        sections.append(Verbatim("To paste under `challenges`", snippet))
-    asked = tuple(executed)
-    if asked:
-        sections.append(Points("Asked, to look for each fact", asked))
-    rows = tuple(commands)
-    return View(
-        f"Derived {_count(len(found.out_halves), 'out-half', 'out-halves')}{refused}.",
-        (),
-        (*sections, *([Commands("Next", rows)] if rows else [])),
-    )
+    sections += [Points(title, rows) for title, rows in (("To look at", notes), (ASKED, tuple(executed))) if rows]
+    return View(f"{_count(len(found.out_halves), 'out-half', 'out-halves')} derived{refused}.", (), tuple(sections))
 
 
 def withheld_json(found: Withholding, executed: Iterable[str]) -> dict[str, Any]:

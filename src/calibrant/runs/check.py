@@ -14,8 +14,11 @@ from calibrant.grounding.policies import POLICIES
 from calibrant.records.board import Challenge, Evidence, Source
 from calibrant.records.roster import Roster
 from calibrant.runs.boards import Board, load_board
+from calibrant.runs.leaks import FileFacts
 from calibrant.runs.project import find_project
 from calibrant.runs.rosters import coverage_checker, load_roster
+from calibrant.values import format_instant
+from calibrant.world.awaiting import awaited
 from calibrant.world.base import Allow
 from calibrant.world.registry import World
 
@@ -84,16 +87,19 @@ def check(
     sources = _Sources(world)
     roster = against if isinstance(against, Roster | None) else load_roster(against)
     coverage = coverage_checker(board, roster) if roster is not None else None
+    in_files = FileFacts(world, board.header, board.where)
     for number, seat in enumerate(board.header.seats):
         place = Where(str(board.source) if board.source else None, field=f"seats[{number}]")
         sources.take_evidence(seat.evidence, place)
     for number, challenge in enumerate(board.challenges):
         checker.take(challenge)
         sources.take(challenge, number, board.where)
+        in_files.take(challenge, number)
         if coverage is not None:
             coverage.take(challenge)
     found = Check(checker.finish(), sources.executes, sources.captures)
-    found.problems.extend(sources.problems)
+    in_files.finish()
+    found.problems.extend([*sources.problems, *in_files.problems])
     found.warnings.extend(sources.warnings)
     if coverage is not None:
         found.coverage = coverage.finish()
@@ -123,12 +129,28 @@ class _Sources:
             self.take_evidence(challenge.evidence, where(number))
         if challenge.resolver is not None:
             self._take_source(challenge.resolver, "resolver", lambda: where(number))
+            self._take_settling(challenge, challenge.resolver, lambda: where(number))
 
     def take_evidence(self, evidence: tuple[Evidence, ...], place: Where) -> None:
         for index, item in enumerate(evidence):
             if item.capture is not None:
                 self.captures.setdefault(item.capture.digest(), item.capture)
                 self._take_source(item.capture, f"evidence[{index}].capture", lambda: place)
+
+    def _take_settling(self, challenge: Challenge, source: Source, place: Callable[[], Where]) -> None:
+        """What will come of settling by this source: that its finding can be no fact here, that it is due already."""
+        try:
+            misfits = self._world.misfits(source, challenge.outcome)
+        except InputError:  # said of the source already
+            return
+        self.problems += [_below(problem, place(), "resolver") for problem in misfits]
+        due = awaited(source).due
+        if due is not None and due <= self._world.now():
+            late = "what is committed from then on could be known: an out-half is void"
+            fix = late if source.kind == "future" else "it is overdue before it was asked for"
+            found = f"a fact that was due {format_instant(due)}, in the past"
+            where = Where(field="resolver.due")
+            self.warnings.append(_below(Problem(found, "a time to come", f"As it is, {fix}.", where), place(), "due"))
 
     def _take_source(self, source: Source, name: str, place: Callable[[], Where]) -> None:
         try:

@@ -14,6 +14,7 @@ from calibrant.records.documents import read_document
 from calibrant.runs.scalars import scalar
 
 _DASH: Final = re.compile(r"(?P<indent> *)-(?P<gap> +)\S")
+_WIDTH: Final = 120
 _LINES: Final = (".jsonl", ".ndjson")
 
 
@@ -37,10 +38,13 @@ def insert(data: bytes, path: Path, added: Mapping[int, Mapping[str, str]], line
 
 
 def snippet(fields: Mapping[str, str], indent: str = "  ", gap: str = " ") -> str:
-    """A challenge as a member of a list in YAML, in lines that end with a line feed."""
-    below = f"{indent} {gap}"
+    """A challenge as a member of a list in YAML, in one line where that is short; lines end with a line feed."""
     rows = [f"{name}: {scalar(value)}" for name, value in fields.items()]
-    return "".join(f"{indent}-{gap}{row}\n" if number == 0 else f"{below}{row}\n" for number, row in enumerate(rows))
+    line = f"{indent}-{gap}{{{', '.join(rows)}}}\n"
+    if len(line) <= _WIDTH:
+        return line
+    starts = [f"{indent}-{gap}", *([f"{indent} {' ' * len(gap)}"] * (len(rows) - 1))]
+    return "".join(f"{start}{row}\n" for start, row in zip(starts, rows, strict=True))
 
 
 def _into_lines(data: bytes, added: Mapping[int, Mapping[str, str]]) -> bytes:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from calibrant.errors import InputError, Problem, Where, nearest, quote
+from calibrant.grounding.folding import fold, holds_words
 from calibrant.grounding.leak import is_distinctive, stands_in
 from calibrant.grounding.match import read_fact
 from calibrant.records.board import Challenge, Evidence, Source
@@ -224,16 +225,14 @@ def _look(in_half: Challenge, board: Board, said: Mapping[str, Finding]) -> _Loo
     assert in_half.resolver is not None
     finding = said[_key(in_half.resolver, in_half)]
     if finding.status == "pending":
-        looked.notes.append("its fact is not known yet, so it was not looked for: look yourself")
+        looked.notes.append("its fact is not known yet, so it could not be looked for: look yourself")
         return looked
     facts = _facts(in_half, finding)
     if isinstance(facts, Problem):
         looked.problems.append(facts)
         return looked
     if not any(is_distinctive(fact) for fact in facts):
-        looked.notes.append(
-            f"its fact, {_masked(facts[0])}, is not distinctive, so it was not looked for: look yourself"
-        )
+        looked.notes.append(f"its fact, {_masked(facts[0])}, is not distinctive: look yourself")
         return looked
     _search(in_half, facts, board, said, looked)
     _see_whether_it_settles(in_half, facts, looked)
@@ -298,8 +297,12 @@ def _hold(in_half: Challenge, facts: Sequence[Raw], piece: Piece, text: str, loo
     fact = next((fact for fact in facts if stands_in(fact, text)), None)
     if fact is None:
         return
-    if _is_choice(in_half, fact):
-        looked.notes.append(f"its fact is one of the answers to choose from and stands in {piece.name}: look yourself")
+    others = _other_choices(in_half, fact)
+    if others is not None:
+        if not any(holds_words(text, other) for other in others):
+            looked.notes.append(
+                f"its fact is one of the answers to choose from and stands in {piece.name}: look yourself"
+            )
         return
     found = f"the fact {_masked(fact)} of {quote(in_half.id)} in {piece.name}"
     expected = "an out-half in which nothing gives the fact away"
@@ -314,11 +317,12 @@ def _fix(field: str) -> str:
     return "Take it out there, or ask for a fact that does not stand there."
 
 
-def _is_choice(in_half: Challenge, fact: Raw) -> bool:
-    """Whether the fact is one of the answers that the question itself lists."""
+def _other_choices(in_half: Challenge, fact: Raw) -> list[str] | None:
+    """Where the question lists the answers to choose from, and the fact is one of them: the others."""
     listed = in_half.outcome.values if isinstance(in_half.outcome, Categorical | Set) else ()
-    members = fact if isinstance(fact, list) else [fact]
-    return bool(listed) and all(any(stands_in(str(member), value) for value in listed) for member in members)
+    members = {fold(str(member)) for member in (fact if isinstance(fact, list) else [fact])}
+    others = [value for value in listed if fold(value) not in members]
+    return others if len(others) + len(members) == len(listed) else None
 
 
 def _see_whether_it_settles(in_half: Challenge, facts: Sequence[Raw], looked: _Looked) -> None:

@@ -1,0 +1,107 @@
+"""Looks for facts that stand in files, read when a board is checked, in what their out-halves show."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from calibrant.errors import InputError, Problem, Where, quote
+from calibrant.grounding.leak import stands_in
+from calibrant.records.board import BoardHeader, Challenge
+from calibrant.runs.waiting import blocking
+from calibrant.world.base import Finding, Question, Raw
+from calibrant.world.registry import World
+from calibrant.world.unsettled import is_shown
+
+READ_WHEN_CHECKED: Final = frozenset({"facts", "file"})
+"""Kinds of resolver that only read a file: their facts can be looked for without running anything."""
+
+_AT_ONCE: Final = 64
+
+
+class _Pair(NamedTuple):
+    in_half: Challenge
+    out_half: Challenge
+    place: Where
+
+
+class FileFacts:
+    """The pairs of a board, met half by half, whose in-half is settled by a file.
+
+    The fact of each is read now; where it stands in what the out-half shows, that is a problem, as it is for a fact
+    that stands in the board itself.
+    """
+
+    def __init__(self, world: World, header: BoardHeader, where: Callable[[int], Where]) -> None:
+        self._world, self._header, self._where = world, header, where
+        self._open: dict[str, tuple[int, Challenge]] = {}
+        self._waiting: list[_Pair] = []
+        self.problems: list[Problem] = []
+
+    def take(self, challenge: Challenge, index: int) -> None:
+        """Take in the next challenge of the board."""
+        if challenge.pair_id is None:
+            return
+        first = self._open.pop(challenge.pair_id, None)
+        if first is None:
+            self._open[challenge.pair_id] = (index, challenge)
+            return
+        halves = {half.half: (place, half) for place, half in (first, (index, challenge))}
+        if set(halves) == {"in", "out"} and _reads_a_file(halves["in"][1]):
+            place, out_half = halves["out"]
+            self._waiting.append(_Pair(halves["in"][1], out_half, self._where(place)))
+            if len(self._waiting) >= _AT_ONCE:
+                self.finish()
+
+    def finish(self) -> None:
+        """Look for the facts of the pairs that were met so far."""
+        pairs, self._waiting = self._waiting, []
+        if not pairs:
+            return
+        for pair, finding in zip(pairs, blocking(self._read(pairs)), strict=True):
+            if finding is not None and finding.status == "fact" and finding.value is not None:
+                self.problems.extend(self._leaks(pair, finding.value))
+
+    async def _read(self, pairs: list[_Pair]) -> list[Finding | None]:
+        return await asyncio.gather(*(self._settle(pair.in_half) for pair in pairs))
+
+    async def _settle(self, in_half: Challenge) -> Finding | None:
+        """What the file says; None where the source is refused, which is said of the challenge already."""
+        assert in_half.resolver is not None
+        try:
+            resolver = self._world.resolver(in_half.resolver)
+        except InputError:
+            return None
+        return await resolver.resolve(Question(in_half.id, outcome=in_half.outcome))
+
+    def _leaks(self, pair: _Pair, value: Raw) -> Iterator[Problem]:
+        shown = list(_shown(pair.out_half, self._header))
+        everything = Question(
+            pair.out_half.id, outcome=pair.out_half.outcome, shown="\n".join(text for _, text in shown)
+        )
+        if not is_shown(value, everything):
+            return
+        members = value if isinstance(value, list) else [value]
+        name = next((name for name, text in shown if any(stands_in(member, text) for member in members)), "prompt")
+        found = f"the fact of {quote(pair.in_half.id)}, which was read now, in the {name} of its out-half"
+        inner = ".".join(part for part in (pair.place.field, name) if part)
+        place = Where(pair.place.file, pair.place.line, inner)
+        yield Problem(found, f"an out-half whose {name} does not give the fact away", None, place)
+
+
+def _reads_a_file(in_half: Challenge) -> bool:
+    source = in_half.resolver
+    return source is not None and source.kind in READ_WHEN_CHECKED and "file" in source.params
+
+
+def _shown(out_half: Challenge, header: BoardHeader) -> Iterator[tuple[str, str]]:
+    """What the out-half shows that is known without capturing anything."""
+    seat = header.seat(out_half.seat)
+    for text in (out_half.prompt, *(turn.content for turn in out_half.turns)):
+        if text is not None:
+            yield "prompt", text
+    for piece in (*seat.evidence, *out_half.evidence):
+        if piece.text is not None:
+            yield "evidence", piece.text
+    yield "context", seat.context
