@@ -82,7 +82,10 @@ def derive(
         str | None,
         typer.Option(metavar="FILE", help="The profile whose test types the roster names. [default: the default one]"),
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a board to this .yaml file.")] = None,
+    missing_from: Annotated[
+        Path | None, typer.Option("--missing-from", metavar="BOARD", help="Only the pairs that this board lacks.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a board to this file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
     allow_command: AllowCommand = None,
     allow_commands: AllowCommands = False,
@@ -102,9 +105,11 @@ def derive(
     output = Output(out, force, "json" if json else "markdown" if markdown else "text")
     if not withhold:
         _refuse_without_withhold({"ID": ids, "--allow-command": allow_command, "--allow-commands": allow_commands})
-        return derive_roster(what, profile, output)
-    if profile is not None:
-        raise typer.BadParameter("it goes with a roster; a board names its own", param_hint="--profile")
+        if profile is not None and missing_from is not None:
+            raise typer.BadParameter("the board of --missing-from names its own", param_hint="--profile")
+        return derive_roster(what, profile, missing_from, output)
+    if profile is not None or missing_from is not None:
+        raise typer.BadParameter("--profile and --missing-from go with a roster", param_hint="--withhold")
     return derive_withheld(what, ids or [], output, commands=allow_command or [], all_commands=allow_commands)
 
 
@@ -205,6 +210,22 @@ def show(
     ] = None,
     half: Annotated[str | None, typer.Option(metavar="in|out", help="Only items of this half.")] = None,
     pair: Annotated[str | None, typer.Option(metavar="ID", help="Only items of this pair.")] = None,
+    confidence: Annotated[
+        bool, typer.Option("--confidence", help="What the stated confidences were worth: every figure, the curves.")
+    ] = False,
+    bins: Annotated[
+        int | None, typer.Option(metavar="N", help="With --confidence: bins of the curve. [10]", min=1, max=1000)
+    ] = None,
+    binning: Annotated[
+        str | None,
+        typer.Option(metavar="width|count", help="With --confidence: bins of equal width, or count. [width]"),
+    ] = None,
+    sure: Annotated[
+        float | None, typer.Option(metavar="P", help="With --confidence: what counts as sure. [0.8]", min=0, max=1)
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the page's plots to this .svg, .png or .html file too.")
+    ] = None,
 ) -> int:
     """Show what a run showed, derived from its ledger."""
     from calibrant.cli.showing import show_items, show_scorecard
@@ -214,9 +235,20 @@ def show(
     if half not in (None, "in", "out"):
         raise typer.BadParameter("in or out", param_hint="--half")
     form = "json" if json else "markdown" if markdown else "text"
+    if confidence:
+        from calibrant.cli.confidence import Asked, show_confidence
+
+        return show_confidence(run, runs, form, Asked(bins, binning, sure, plot))
+    _refuse_without_confidence({"--bins": bins, "--binning": binning, "--sure": sure, "--plot": plot})
     if items or code or half or pair:
         return show_items(run, runs, form, code=code, half=half, pair=pair)
     return show_scorecard(run, runs, form)
+
+
+def _refuse_without_confidence(given: dict[str, object]) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise typer.BadParameter("it goes with --confidence", param_hint=name)
 
 
 @command("verify", "Derive everything that a run claims again.", "calibrant verify latest")

@@ -28,11 +28,25 @@ _FIGURES: Final = (
 )
 
 
-def confidence_view(figures: ConfidenceFigures, sentence: str, *, reference: str | None = None) -> View:
-    """The page of the figures; ``reference`` is what the run is called in the commands that it ends with."""
-    run = None if reference is None else shlex.quote(reference)
-    sections = (*confidence_sections(figures), *(() if run is None else (_next(figures, run),)))
-    return View(sentence, confidence_warnings(figures), sections)
+def confidence_view(figures: ConfidenceFigures, subject: str, *, reference: str) -> View:
+    """The page of a run's figures; ``reference`` is what the run is called in the commands that it ends with."""
+    sections = (*confidence_sections(figures), _next(figures, shlex.quote(reference)))
+    return View(confidence_sentence(figures, subject), confidence_warnings(figures), sections)
+
+
+def confidence_sentence(figures: ConfidenceFigures, subject: str) -> str:
+    """What the figures come down to: how often who was sure, and right."""
+    if not figures.stated:
+        return f"No resolved answer of {subject} states a confidence."
+    if not figures.n:
+        return f"No confidence that {subject} stated can be held against a fact."
+    cells = figures.cells
+    sure, unsure = cells.sure_right + cells.sure_wrong, cells.unsure_right + cells.unsure_wrong
+    parts = [f"sure of {sure} and right in {cells.sure_right}"] if sure else ["sure of none"]
+    parts += [f"unsure of {unsure} and right in {cells.unsure_right}"] if unsure else []
+    parts += [f"partly right in {cells.partly}"] if cells.partly else []
+    answers = "the one answer" if figures.n == 1 else f"{figures.n} answers"
+    return f"Of {answers} with a confidence and a known fact, {subject} was {', '.join(parts)}."
 
 
 def confidence_warnings(figures: ConfidenceFigures) -> tuple[str, ...]:
@@ -167,7 +181,7 @@ def _curve(figures: ConfidenceFigures) -> Iterator[Section]:
         for b in figures.curve
     )
     title = _marked(f"Reliability, up to {figures.bins} bins of {figures.binning}", figures)
-    columns = ("confidence", "n", "mean", "right", "interval", "if calibrated", "")
+    columns = ("confidence", "n", "mean", "right", "interval", "if calibrated", "reading")
     yield Table(title, columns, rows, frozenset({1, 2, 3}))
     marks = tuple(Mark(b.confidence, b.rate, b.band_low, b.band_high, f"n = {b.n}") for b in figures.curve)
     diagonal = Series("as right as sure", (Mark(0, 0), Mark(1, 1)), "line")

@@ -1,0 +1,62 @@
+"""``calibrant show --confidence``: what the stated confidences of a run were worth."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+from calibrant.cli.places import open_named, reference_to
+from calibrant.cli.printing import print_json, print_view, write_plots
+from calibrant.errors import InputError, Problem, Where, nearest, one_of, quote
+from calibrant.report.confidence import confidence_json, confidence_view
+from calibrant.stats.confidence import How
+from calibrant.stats.forecasts import SURE
+from calibrant.stats.reliability import BINS, Binning
+
+
+class Asked(NamedTuple):
+    """How the figures are wanted; None for what was not said."""
+
+    bins: int | None = None
+    binning: str | None = None
+    sure: float | None = None
+    plot: Path | None = None
+
+
+_BINNINGS: dict[str, Binning] = {"width": "equal width", "count": "equal count"}
+
+
+def show_confidence(reference: str, runs: Path | None, form: str, asked: Asked) -> int:
+    """Show the figures of a run's confidences, with their curves."""
+    run = open_named(reference, runs)
+    how = How(
+        bins=asked.bins if asked.bins is not None else BINS,
+        binning=_binning(asked.binning),
+        sure=_sure(asked.sure),
+        level=run.terms.level,
+    )
+    figures = run.confidence(how)
+    view = confidence_view(figures, run.terms.subject.name, reference=reference_to(run))
+    if form == "json":
+        print_json(confidence_json(figures))
+    else:
+        print_view(view, form)
+    if asked.plot is not None:
+        write_plots(view, asked.plot)
+    return 0
+
+
+def _sure(given: float | None) -> float:
+    if given is not None and math.isnan(given):
+        raise InputError(Problem("not a number", "a probability from 0 to 1", where=Where(field="--sure")))
+    return SURE if given is None else given
+
+
+def _binning(given: str | None) -> Binning:
+    if given is None:
+        return "equal width"
+    if given not in _BINNINGS:
+        where = Where(field="--binning")
+        raise InputError(Problem(quote(given), one_of(_BINNINGS), nearest(given, _BINNINGS), where))
+    return _BINNINGS[given]
