@@ -15,6 +15,7 @@ from calibrant.cli.trouble import Stopped, say
 from calibrant.errors import CheckFailed, InputError, Problem, Where, quote
 from calibrant.interop.forecasts import read_forecasts
 from calibrant.records.grounding import ResolverIdentity
+from calibrant.report.confidence import confidence_json, confidence_sections
 from calibrant.report.lines import aligned
 from calibrant.report.predictions import (
     COLUMNS,
@@ -35,6 +36,7 @@ from calibrant.runs.forecasts import Import, import_forecasts
 from calibrant.runs.predictionchecks import verify_book
 from calibrant.runs.predictionresolving import resolve_predictions
 from calibrant.runs.predictions import FORECASTS, PREDICTIONS, Book, Predicted, resolved
+from calibrant.runs.predictionscores import prediction_figures
 from calibrant.units import Unread, read_date
 from calibrant.values import parse_instant
 
@@ -103,10 +105,13 @@ def list_predictions(wanted: Wanted, *, open_only: bool, as_json: bool) -> int:
 def show_predictions(wanted: Wanted, form: str, plot: Path | None) -> int:
     """Show what became of predictions, and what their confidences were worth."""
     found = wanted.read()
+    figures = prediction_figures(found)
     if form == "json":
-        print_json({"book": str(wanted.book.path), **tally_json(tally_of(found))})
+        counts = tally_json(tally_of(found))
+        print_json({"book": str(wanted.book.path), **counts, "confidence": confidence_json(figures)})
         return 0
-    page = show_view(found, wanted.book.path, (), reference=wanted.reference)
+    sections = confidence_sections(figures) if figures.n else ()
+    page = show_view(found, wanted.book.path, sections, reference=wanted.reference)
     print_view(page, form)
     if plot is not None:
         write_plots(page, plot)

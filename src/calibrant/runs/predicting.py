@@ -240,6 +240,7 @@ def predict(name: str, **what: Unpack[What]) -> OpenPrediction:
 
     Raises:
         InputError: for a prediction that says nothing, two things, or something that cannot be.
+        TypeError: for an argument that there is not.
         RunLocked: where another process writes to the book for longer than ten seconds.
         CheckFailed, MachineError: for a book that is damaged, or cannot be written.
     """
@@ -396,12 +397,18 @@ def _due(due: object, now: datetime) -> datetime | None:
     return moment
 
 
+_SAY_NOTHING: Final = frozenset({"attested", "future", "other-lane", "withheld"})
+"""Kinds of resolver that say why there is no fact."""
+
+
 def _source(resolver: object, book: Book) -> Source | None:
     if resolver is None:
         return None
     if not isinstance(resolver, dict):
         raise _wrong("resolver", quote(resolver), 'a map such as {"kind": "file", "path": "result.json"}')
     source = Source.from_dict(resolver, where=Where(field="resolver"))
+    if source.kind in _SAY_NOTHING:
+        raise _wrong("resolver.kind", quote(source.kind), "a kind that can say what came about")
     world_of(book).resolver(source)  # refuses what could not be asked later
     return source
 
@@ -425,7 +432,7 @@ def plain_fact(value: object) -> Any:
         return int(value)
     if isinstance(value, Real | Fraction):
         return float(value)
-    return quote(value)
+    return f"a {type(value).__name__}"
 
 
 # --- in words -------------------------------------------------------------------------------------------------------
