@@ -25,7 +25,7 @@ from calibrant.runs.files import open_document, read_input
 from calibrant.runs.folder import write_whole
 from calibrant.runs.insertion import insert, snippet
 from calibrant.runs.outline import outline
-from calibrant.runs.rosters import derived_from
+from calibrant.runs.rosters import derived_from, lacking
 from calibrant.runs.withholding import Withholding, derive_out_halves, find_wanted
 from calibrant.world.registry import World
 
@@ -38,20 +38,24 @@ class Output(NamedTuple):
     form: str
 
 
-def derive_roster(path: Path, profile: str | None, output: Output) -> int:
-    """Say what a roster asks for; with a file, write the outline of the board that holds it."""
+def derive_roster(path: Path, profile: str | None, missing_from: Path | None, output: Output) -> int:
+    """Say what a roster asks for, or only what a board lacks of it; with a file, write the outline of such a board."""
     document = open_document(path)
     _refuse_board(document, path)
-    known = None if profile is None else load_profile(profile, Path.cwd())
+    board = None if missing_from is None else load_board(missing_from)
+    known = board.profile if board is not None else None if profile is None else load_profile(profile, Path.cwd())
     roster, cases = derived_from(document, known)
-    if output.file is not None:
+    if board is not None:
+        cases = lacking(board, roster)
+    if output.file is not None and cases:
         refuse_existing(output.file, force=output.force)
         beside = os.path.relpath(profile, output.file.parent) if profile not in (None, "default") else "default"
         write_whole(output.file, outline(roster, cases, beside).encode("utf-8"))
     if output.form == "json":
         print_json(derived_json(roster, cases))
     else:
-        print_view(derived_view(roster, cases, _next(path, output.file)), output.form)
+        steps = _next(path, missing_from, output.file if cases else None, lacks=bool(cases))
+        print_view(derived_view(roster, cases, steps, lacking=board is not None), output.form)
     return 0
 
 
@@ -62,10 +66,13 @@ def _refuse_board(document: Document, path: Path) -> None:
         raise InputError(Problem("a board", "a roster", fix, document.where("schema")))
 
 
-def _next(path: Path, written: Path | None) -> list[tuple[str, str]]:
+def _next(path: Path, missing_from: Path | None, written: Path | None, *, lacks: bool) -> list[tuple[str, str]]:
     roster = shlex.quote(str(path))
+    if missing_from is not None and not lacks:
+        return [(f"calibrant check {shlex.quote(str(missing_from))} --against {roster}", "how often each is covered")]
     if written is None:
-        return [(f"calibrant derive {roster} --out board.yaml", "the outline of such a board, to be filled in")]
+        only = f" --missing-from {shlex.quote(str(missing_from))}" if missing_from is not None else ""
+        return [(f"calibrant derive {roster}{only} --out outline.yaml", "the outline of such a board, to be filled in")]
     board = shlex.quote(str(written))
     return [
         (f"calibrant check {board}", "names each place that is still empty, with its line"),

@@ -8,13 +8,14 @@ from typing import Annotated
 
 import typer
 
-from calibrant.cli import gates, judges, predictions
+from calibrant.cli import boards, gates, judges, predictions, probes
 from calibrant.cli.app import (
     AllowCommand,
     AllowCommands,
     BoardFolder,
     BoardPath,
     Json,
+    OpenedAnswers,
     Quiet,
     Retries,
     RunName,
@@ -22,9 +23,10 @@ from calibrant.cli.app import (
     Timeout,
     app,
     command,
+    options_of,
 )
 
-__all__ = ["app", "gates", "judges", "predictions", "main"]
+__all__ = ["app", "boards", "gates", "judges", "main", "predictions", "probes"]
 
 
 def main() -> None:
@@ -73,7 +75,7 @@ def derive(
     ],
     ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[ID]...", help="With --withhold: the in-halves. [default: all without an out-half]"),
+        typer.Argument(metavar="ID", help="With --withhold: the in-halves. [default: all without an out-half]"),
     ] = None,
     withhold: Annotated[
         bool, typer.Option("--withhold", help="Derive out-halves from the in-halves of a board.")
@@ -153,6 +155,7 @@ def run(
     retries: Retries = 3,
     allow_command: AllowCommand = None,
     allow_commands: AllowCommands = False,
+    answers: OpenedAnswers = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> int:
@@ -164,8 +167,8 @@ def run(
 
     if not math.isfinite(timeout):
         raise typer.BadParameter("a number of seconds is wanted", param_hint="--timeout")
-    options = _options(option or [])
-    effort = Effort(timeout, retries, tuple(allow_command or ()), allow_commands, quiet, json)
+    options = options_of(option or [])
+    effort = Effort(timeout, retries, tuple(allow_command or ()), allow_commands, quiet, json, answers)
     if resume:
         _refuse_with_resume({"--epochs": epochs, "--elicitation": elicitation, "--seed": seed})
         return resume_run(what or "latest", subject, options or None, runs, folder, effort)
@@ -178,16 +181,6 @@ def run(
     return start_run(
         Path(what), subject, options, runs, Terms(1 if epochs is None else epochs, elicitation, seed or 0), effort
     )
-
-
-def _options(given: list[str]) -> dict[str, str]:
-    options: dict[str, str] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not (name and equals):
-            raise typer.BadParameter("an option is written NAME=VALUE, such as temperature=0", param_hint="--option")
-        options[name] = value
-    return options
 
 
 def _refuse_with_resume(given: dict[str, object]) -> None:
@@ -267,19 +260,70 @@ def verify(
     return verify(run, runs, strict=strict, as_json=json)
 
 
-@command("resolve", "Settle what was pending; score again.", "calibrant resolve latest")
+@command("resolve", "Settle what was pending; score again.", "calibrant resolve latest --watch --until 2h")
 def resolve(
     run: RunName = "latest",
     runs: RunsFolder = None,
     folder: BoardFolder = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Wait for what may settle by itself, and settle it as it comes about.")
+    ] = False,
+    every: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Seconds between two looks. [default: 2, growing to 60]", min=0.1),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="WHEN", help="Watch no longer than this: 2026-03-01T09:30:00Z, or 90s, 30m, 2h, 7d."),
+    ] = None,
+    recheck: Annotated[
+        bool, typer.Option("--recheck", help="Ask again about what is settled; change nothing; 1 where it moved.")
+    ] = False,
     allow_command: AllowCommand = None,
     allow_commands: AllowCommands = False,
+    answers: OpenedAnswers = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> int:
-    """Settle what was pending or could not be reached, and score again. The subject is not asked."""
+    """Settle what was pending or could not be reached, and score again. The subject is not asked.
+
+    With --watch, ends when nothing is left that settles by itself (0), or when the time is up (3); what is settled by
+    then is kept, however it ends.
+    """
+    from calibrant.cli.owing import Reach, recheck_run, watch_run
     from calibrant.cli.running import resolve_run
 
-    return resolve_run(run, runs, folder, commands=allow_command or [], all_commands=allow_commands, as_json=json)
+    commands = allow_command or []
+    if watch and recheck:
+        raise typer.BadParameter("--watch or --recheck, not both", param_hint="--recheck")
+    for name, value in (("--every", every), ("--until", until)):
+        if value is not None and not watch:
+            raise typer.BadParameter("it goes with --watch", param_hint=name)
+    if every is not None and not math.isfinite(every):
+        raise typer.BadParameter("a number of seconds is wanted", param_hint="--every")
+    reach = Reach(folder, tuple(commands), allow_commands, answers)
+    if watch:
+        return watch_run(run, runs, reach, every=every, until=until, quiet=quiet, as_json=json)
+    if recheck:
+        return recheck_run(run, runs, reach, as_json=json)
+    return resolve_run(
+        run, runs, folder, commands=commands, all_commands=allow_commands, as_json=json, answers=answers
+    )
+
+
+@command("pending", "List what is owed, by whom, since when.", "calibrant pending --json")
+def pending(
+    run: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[RUN]...", help="Only these runs. [default: all of the project]"),
+    ] = None,
+    runs: RunsFolder = None,
+    json: Json = False,
+) -> int:
+    """List what was sealed and is not settled yet: by whom it will be, since when, until when, what is overdue."""
+    from calibrant.cli.owing import list_pending
+
+    return list_pending(run or [], runs, as_json=json)
 
 
 @command("runs", "List the runs of a project.", "calibrant runs --json")

@@ -146,7 +146,7 @@ class CoverageChecker:
             if found.missing and not found.half_written and case.seat in seats:
                 said = f"no pair of the case {case.pair_id} ({case.why})"
                 expected = f"one with the seat {quote(case.seat)} and the attribute {quote(case.attribute)}"
-                fix = "Write it; `calibrant derive` gives its outline."
+                fix = "Write it; `calibrant derive ROSTER --missing-from BOARD` gives its outline."
                 yield Problem(said, expected, fix, Where(self._file, field="challenges"))
 
     def _half_written(self) -> Iterator[Problem]:

@@ -111,7 +111,8 @@ def _test_types(roster: Roster, profile: Profile) -> dict[str, bool]:
         test_type, known = profile.test_type(name), [test_type.id for test_type in profile.test_types]
         if test_type is None:
             found = f"the test type {quote(name)}, which the profile {quote(profile.id)} does not have"
-            problems.append(Problem(found, one_of(known), nearest(name, known), Where(field=field)))
+            fix = nearest(name, known) or "Name the profile that has it."
+            problems.append(Problem(found, one_of(known), fix, Where(field=field)))
         elif test_type.paired == "never":
             found = f"the test type {quote(name)}, which is never paired"
             problems.append(Problem(found, "one that takes pairs", "What is derived is pairs.", Where(field=field)))

@@ -15,10 +15,18 @@ from calibrant.runs.withholding import Withholding
 ASKED: Final = "Asked, to look for each fact"
 
 
-def derived_view(roster: Roster, cases: tuple[Case, ...], commands: Iterable[tuple[str, str]]) -> View:
-    """The page of what ``roster`` asks for: for each role its cases, with why, and what has to be written."""
+def derived_view(
+    roster: Roster, cases: tuple[Case, ...], commands: Iterable[tuple[str, str]], *, lacking: bool = False
+) -> View:
+    """The page of what ``roster`` asks for: for each role its cases, with why, and what has to be written.
+
+    ``lacking`` tells that these are only the cases that a board does not hold.
+    """
     name = f"The roster {roster.title}" if roster.title else "The roster"
-    sentence = f"{name} asks for {_count(len(cases), 'pair')} of {_count(len(roster.roles), 'role')}."
+    pairs, roles = _count(len(cases), "pair"), _count(len({case.seat for case in cases}), "role")
+    sentence = f"{name} asks for {pairs} of {roles}."
+    if lacking:
+        sentence = f"The board lacks {pairs} of {roles}." if cases else "The board has every pair that is derived."
     sections: list[Section] = [_role(roster, seat, tuple(found)) for seat, found in groupby(cases, lambda c: c.seat)]
     return View(sentence, (), (*sections, Commands("Next", tuple(commands))))
 

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from calibrant.errors import InputError, Problem, Where
-from calibrant.grounding.coverage import Coverage, CoverageChecker
+from calibrant.grounding.coverage import CoverageChecker
 from calibrant.grounding.roster import Case, derive
 from calibrant.records.documents import Document
 from calibrant.records.profile import Profile
@@ -46,8 +46,8 @@ def _placed(problem: Problem, document: Document) -> Problem:
     return replace(problem, where=Where(document.file, document.lines(path), field))
 
 
-def covers(board: Board, roster: Roster) -> Coverage:
-    """What ``board`` holds of ``roster``, in the board's profile.
+def lacking(board: Board, roster: Roster) -> tuple[Case, ...]:
+    """The cases of ``roster``, in the board's profile, of which ``board`` has no complete pair.
 
     Raises:
         InputError: where the roster names a test type that the board's profile does not have.
@@ -55,10 +55,10 @@ def covers(board: Board, roster: Roster) -> Coverage:
     checker = coverage_checker(board, roster)
     for challenge in board.challenges:
         checker.take(challenge)
-    return checker.finish()
+    return checker.finish().missing
 
 
 def coverage_checker(board: Board, roster: Roster) -> CoverageChecker:
-    """What holds the challenges of ``board`` against ``roster``, one by one. Raises as `covers` does."""
+    """What holds the challenges of ``board`` against ``roster``, one by one. Raises as `lacking` does."""
     file = str(board.source) if board.source is not None else None
     return CoverageChecker(roster, derive(roster, board.profile), board.header.seats, board.where, file)
