@@ -1,0 +1,314 @@
+"""Sealed boards: publish one with what gives its answers away kept back behind digests, and open it again.
+
+Kept back of each challenge are its ``target``, its ``note``, and the source that holds or finds its fact: its resolver,
+or the source inside one that says in the open why an out-half cannot be determined. What a seat is shown stays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+import subprocess
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Final
+
+from pydantic import JsonValue
+
+from calibrant import canonical
+from calibrant.errors import InputError, MachineError, Problem, Where, quote
+from calibrant.grounding.leak import stands_in
+from calibrant.records.board import BoardHeader, Challenge, Seat, Source
+from calibrant.records.outcome import Categorical, Set, Text
+from calibrant.records.profile import Profile
+from calibrant.records.sealed import AnswersHead, SealedAnswer
+from calibrant.runs.answers import Answers
+from calibrant.runs.assembly import Findings
+from calibrant.runs.boards import Board, load_profile
+from calibrant.world.sealed import WRAPPERS, kept_back
+
+OPEN_KINDS: Final = frozenset({"attested", "other-lane", "pending"})
+"""Kinds of resolver that hold no fact and find none: a person says why, or will say what."""
+
+_SEALED: Final = "sealed"
+_MOST_NAMED: Final = 8
+_PRIVATE, _PUBLIC = 0o600, 0o644
+
+
+@dataclass(frozen=True, slots=True)
+class Sealing:
+    """What was sealed: the published board's digest, how many of its challenges keep something back, and where.
+
+    ``shown`` lists, for each place of the published board, the challenges whose fact or target can be read there.
+    """
+
+    board_sha256: str
+    public: Path
+    answers: Path
+    challenges: int
+    sealed: int
+    moved: bool
+    profile: Path | None = None
+    shown: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def seal_board(
+    board: Board,
+    public: Path,
+    answers: Path,
+    *,
+    force: bool = False,
+    publish_aliases: bool = False,
+    salt: Callable[[], str] = lambda: secrets.token_hex(16),
+) -> Sealing:
+    """Write the published form of ``board`` to ``public`` and what it keeps back to ``answers``.
+
+    Nothing is left behind where anything goes wrong. ``force`` replaces files that are there; ``publish_aliases`` lets
+    the aliases of open outcomes stand, which give the fact away.
+
+    Raises:
+        InputError: for a board that is sealed already or seals nothing, for aliases, for a file that is there, and for
+            a private file in a git working tree that does not ignore it.
+        MachineError: where the disk does not take it.
+    """
+    profile = _profile_beside(board.profile, public)
+    _refuse_places(public, answers, profile, force=force)
+    _refuse_unsealable(board, publish_aliases=publish_aliases)
+    shown: dict[str, list[str]] = defaultdict(list)
+    running, count = hashlib.sha256(), 0
+    with _whole(public, _PUBLIC) as out, _whole(answers, _PRIVATE) as private, tempfile.TemporaryFile() as kept:
+        _write_line(out, _head(board.header, profile))
+        for challenge in board.challenges:
+            closed, answer = sealed_challenge(challenge, salt)
+            running.update(bytes.fromhex(closed.digest()))
+            _write_line(out, _written(closed))
+            if answer is not None:
+                count += 1
+                kept.write(answer.to_bytes() + b"\n")
+                for place in _shown_in(answer, challenge, board.header):
+                    shown[place].append(challenge.id)
+        if not count:
+            raise InputError(Problem("a board that holds no answer", "targets, or sources that find facts"))
+        header = board.header.model_copy(update={"challenges_sha256": running.hexdigest()})
+        head = AnswersHead(board_sha256=board.digest(), sealed_board_sha256=header.digest(), answers=count)
+        private.write(head.to_bytes() + b"\n")
+        kept.seek(0)
+        shutil.copyfileobj(kept, private)
+        if profile is not None:
+            with _whole(profile, _PUBLIC) as beside:
+                beside.write(board.profile.to_bytes() + b"\n")
+    return Sealing(
+        board_sha256=header.digest(),
+        public=public,
+        answers=answers,
+        challenges=len(board.challenges),
+        sealed=count,
+        moved=public.parent.resolve() != board.folder.resolve(),
+        profile=profile,
+        shown={place: tuple(names) for place, names in shown.items()},
+    )
+
+
+def sealed_challenge(challenge: Challenge, salt: Callable[[], str]) -> tuple[Challenge, SealedAnswer | None]:
+    """A challenge as it is published, and what is kept back of it; itself, where it holds nothing to keep back."""
+    resolver = challenge.resolver
+    hidden = resolver if resolver is not None and _holds_a_fact(resolver) else None
+    if challenge.target is None and hidden is None and challenge.note is None:
+        return challenge, None
+    answer = SealedAnswer(
+        challenge=challenge.id, salt=salt(), target=challenge.target, source=hidden, note=challenge.note
+    )
+    digest = answer.digest()
+    closed: dict[str, Any] = {"target": None, "note": None, "sealed": digest}
+    if hidden is not None:
+        closed["resolver"] = _closed(hidden, digest)
+    return challenge.model_copy(update=closed), answer
+
+
+def opened_challenge(challenge: Challenge, answer: SealedAnswer) -> Challenge:
+    """The challenge as it was before it was sealed."""
+    resolver = answer.source if answer.source is not None else challenge.resolver
+    return challenge.model_copy(
+        update={"target": answer.target, "note": answer.note, "resolver": resolver, "sealed": None}
+    )
+
+
+def open_board(board: Board, answers: Answers, out: Path, *, force: bool = False) -> str:
+    """Check every digest of a published board and write the board as it was before; its digest.
+
+    Raises:
+        InputError: naming each challenge whose answer is missing or another one; for a file that is there; where what
+            comes out is not the board that was sealed.
+        MachineError: where the disk does not take it.
+    """
+    profile = _profile_beside(board.profile, out)
+    _refuse_there([out, *([profile] if profile is not None else [])], force=force)
+    answers.match(board.challenges)
+    running = hashlib.sha256()
+    with _whole(out, _PUBLIC) as file:
+        _write_line(file, _head(board.header, profile))
+        for challenge in board.challenges:
+            answer = answers.get(challenge.sealed) if challenge.sealed is not None else None
+            whole = challenge if answer is None else opened_challenge(challenge, answer)
+            running.update(bytes.fromhex(whole.digest()))
+            _write_line(file, _written(whole))
+        digest = board.header.model_copy(update={"challenges_sha256": running.hexdigest()}).digest()
+        if digest != answers.head.board_sha256:
+            found = f"a board whose digest is {digest[:12]}…, where the answers open {answers.head.board_sha256[:12]}…"
+            fix = "Its seats, its questions or its profile were changed after it was sealed."
+            raise InputError(Problem(found, "the board that was sealed", fix, Where(str(board.source or out))))
+        if profile is not None:
+            with _whole(profile, _PUBLIC) as beside:
+                beside.write(board.profile.to_bytes() + b"\n")
+    return digest
+
+
+def _holds_a_fact(source: Source) -> bool:
+    """Whether a resolver holds or finds the fact, itself or by a source inside it."""
+    return source.kind not in OPEN_KINDS and (source.kind not in WRAPPERS or source.params.get("source") is not None)
+
+
+def _closed(source: Source, digest: str) -> Source:
+    """What stands in the published board for a resolver that is kept back."""
+    inner: dict[str, JsonValue] = {"kind": _SEALED, "sha256": digest}
+    if source.kind in WRAPPERS:
+        return Source(kind=source.kind, params={**source.params, "source": inner})
+    return Source(kind=_SEALED, params={"sha256": digest})
+
+
+def _refuse_unsealable(board: Board, *, publish_aliases: bool) -> None:
+    findings = Findings()
+    for index, challenge in enumerate(board.challenges):
+        where = board.where(index)
+        if challenge.sealed is not None:
+            raise InputError(Problem("a board that is sealed already", "one that holds its answers", where=where))
+        if not publish_aliases and _names_the_fact(challenge):
+            found = f"aliases in the outcome of {quote(challenge.id)}, which give the fact away"
+            fix = "Give them with the fact, as a list of what is right; or let them stand with --publish-aliases."
+            findings.add(Problem(found, "an outcome that does not tell", fix, where))
+    findings.refuse_if_any()
+
+
+def _names_the_fact(challenge: Challenge) -> bool:
+    """Whether other spellings stand beside an open outcome: of what, if not of the fact?"""
+    outcome = challenge.outcome
+    if isinstance(outcome, Text):
+        return bool(outcome.aliases)
+    if isinstance(outcome, Categorical):
+        return outcome.open and bool(outcome.aliases)
+    return isinstance(outcome, Set) and not outcome.values and bool(outcome.aliases)
+
+
+def _shown_in(answer: SealedAnswer, challenge: Challenge, header: BoardHeader) -> Iterator[str]:
+    """The places of the published board in which the target or a fact that stands in the board can be read."""
+    value = kept_back(answer.source).params.get("value") if answer.source is not None else None
+    facts = [fact for fact in (answer.target, *(value if isinstance(value, list) else [value])) if fact is not None]
+    seat = header.seat(challenge.seat)
+    places = {
+        "question": (challenge.prompt or "", *(turn.content for turn in challenge.turns)),
+        "evidence": tuple(piece.text or "" for piece in (*seat.evidence, *challenge.evidence)),
+        "seat's context": (seat.context,),
+        "id, pair or attribute": (challenge.id, challenge.pair_id or "", challenge.attribute),
+    }
+    for place, texts in places.items():
+        if any(stands_in(fact, text) for fact in facts for text in texts):
+            yield place
+
+
+def _head(header: BoardHeader, profile: Path | None) -> dict[str, Any]:
+    """The first line of a board file that stands by itself: its texts are in it."""
+    return {
+        "schema": BoardHeader.schema_name,
+        "profile": "default" if profile is None else profile.name,
+        "frame": header.frame,
+        **({} if header.title is None else {"title": header.title}),
+        "seats": [_seat(seat) for seat in header.seats],
+    }
+
+
+def _seat(seat: Seat) -> dict[str, Any]:
+    return {**_without_defaults(seat.to_dict()), "context": {"text": seat.context}}
+
+
+def _written(challenge: Challenge) -> dict[str, Any]:
+    return _without_defaults({name: value for name, value in challenge.to_dict().items() if name != "schema"})
+
+
+def _without_defaults(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None and value != []}
+
+
+def _write_line(file: IO[bytes], fields: Mapping[str, Any]) -> None:
+    file.write(canonical.encode(fields) + b"\n")
+
+
+def _profile_beside(profile: Profile, board: Path) -> Path | None:
+    """Where the profile of a board goes that is to stand by itself; nowhere, if it is the default one."""
+    if profile.digest() == load_profile("default").digest():
+        return None
+    return board.with_name(f"{board.stem}.profile.json")
+
+
+def _refuse_places(public: Path, answers: Path, profile: Path | None, *, force: bool) -> None:
+    if public.resolve() == answers.resolve():
+        raise InputError(Problem("one file for the board and its answers", "two", where=Where(str(answers))))
+    if public.suffix.lower() not in (".jsonl", ".ndjson"):
+        found = f"a published board named {quote(public.name)}"
+        raise InputError(Problem(found, "a name that ends in .jsonl", where=Where(str(public))))
+    _refuse_there([public, answers, *([profile] if profile is not None else [])], force=force)
+    _refuse_published(answers)
+
+
+def _refuse_there(paths: list[Path], *, force: bool) -> None:
+    for path in paths:
+        if path.exists() and not (force and path.is_file()):
+            fix = "Name another, or replace it with --force." if path.is_file() else "Name a file."
+            raise InputError(Problem(f"{quote(path.name)}, which is there", "a new file", fix, Where(str(path))))
+
+
+def _refuse_published(answers: Path) -> None:
+    """Refuse a private file where git would take it along: in a working tree that does not ignore it."""
+    folder = answers.parent.resolve()
+    tree = next((above for above in (folder, *folder.parents) if (above / ".git").exists()), None)
+    if tree is not None and not _is_ignored(folder / answers.name, folder):
+        found = f"the answers inside the git working tree {quote(str(tree))}, which does not ignore them"
+        fix = "Write them elsewhere, or name the file in .gitignore first."
+        raise InputError(Problem(found, "a private place", fix, Where(str(answers))))
+
+
+def _is_ignored(path: Path, folder: Path) -> bool:
+    argv = ["git", "-c", "core.fsmonitor=false", "-C", str(folder), "check-ignore", "--quiet", "--", str(path)]
+    try:
+        return subprocess.run(argv, capture_output=True, timeout=20, check=False).returncode == 0
+    except (OSError, subprocess.SubprocessError):
+        return False
+
+
+@contextmanager
+def _whole(path: Path, mode: int) -> Iterator[IO[bytes]]:
+    """A file that is there whole, with that mode, once the block has ended well; else not at all."""
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as failed:
+        raise _not_written(path, failed) from failed
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(path)
+    except OSError as failed:
+        raise _not_written(path, failed) from failed
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _not_written(path: Path, failed: OSError) -> MachineError:
+    return MachineError(f"{path}: could not be written ({failed.strerror or failed}). Nothing was changed.")
