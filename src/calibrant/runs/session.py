@@ -126,7 +126,7 @@ class Session:
             MachineError: where the subject fails time after time, or the disk does.
         """
         marks, owed = self._take_stock()
-        async with Journal(self._ledger) as journal:
+        async with self._world, Journal(self._ledger) as journal:
             await self._capture(journal)
             await self._work(journal, self._tasks(marks, owed))
         return self.progress
@@ -134,7 +134,7 @@ class Session:
     async def settle_again(self) -> Progress:
         """Ask the world about every commitment that has no settled resolution: owed, pending, or unreachable before."""
         _, owed = self._take_stock(again=frozenset({"pending", "error"}))
-        async with Journal(self._ledger) as journal:
+        async with self._world, Journal(self._ledger) as journal:
             await self._work(journal, iter(owed.items()))
         return self.progress
 

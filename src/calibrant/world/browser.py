@@ -131,9 +131,9 @@ class BrowserResolver:
             return Finding.failed(found)
         root = self._places()[0] if self.params.page is not None else None
         look = Look(self.params.width, self.params.height, self.params.locale, self.params.zone)
-        browser = self.surroundings.keep("chromium", lambda: Chromium(self.surroundings))
+        browser = self.surroundings.keep("chromium", Chromium)
         try:
-            finding, text = await browser.visit(root, look, self._ask, self.params.timeout)
+            finding, text = await browser.visit((self.surroundings, root), look, self._ask, self.params.timeout)
         except BrowserTrouble as trouble:
             return Finding.failed(str(trouble))
         if text is None:
@@ -152,7 +152,7 @@ class BrowserResolver:
             evidence = await self._evidence(page, visit, seen, None)
             return Finding("no-record" if none.absent else "error", reason=line(none), evidence=evidence), None
         evidence = await self._evidence(page, visit, seen, told)
-        return Finding.fact(told, *evidence), told if isinstance(told, str) and told.strip() else None
+        return Finding.fact(told, *evidence), told if isinstance(told, str) else None
 
     async def _go(self, page: Page) -> None:
         """Open the page, do the steps, and let it come to rest."""

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from calibrant.values import format_duration
 from calibrant.world.base import Surroundings, line
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Page
 
 T = TypeVar("T")
+
+Place: TypeAlias = tuple[Surroundings, Path | None]
+"""What a page may reach: what is allowed, and the folder at its origin."""
 
 PROGRAM: Final = "CALIBRANT_CHROMIUM"
 """The environment variable that names the browser to use."""
@@ -107,33 +110,30 @@ class Chromium:
     this object, and with this process, however that ends.
     """
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self._engine = _Engine(surroundings)
+    def __init__(self) -> None:
+        self._engine = _Engine()
         self._finalizer = weakref.finalize(self, self._engine.stop)
 
     def close(self) -> None:
         """End the browser; what is being asked fails. May be called more than once."""
         self._finalizer()
 
-    async def visit(
-        self, root: Path | None, look: Look, work: Callable[[Page, Visit], Awaitable[T]], seconds: float
-    ) -> T:
-        """What ``work`` gives for a fresh page, in the loop of the browser; ``root`` is the folder at its origin.
+    async def visit(self, place: Place, look: Look, work: Callable[[Page, Visit], Awaitable[T]], seconds: float) -> T:
+        """What ``work`` gives for a fresh page, in the loop of the browser.
 
         Raises:
             BrowserTrouble: where the browser cannot be started, ends, or the work takes longer than ``seconds``.
         """
         loop = self._engine.start()
         return await asyncio.wrap_future(
-            asyncio.run_coroutine_threadsafe(self._engine.visit(root, look, work, seconds), loop)
+            asyncio.run_coroutine_threadsafe(self._engine.visit(place, look, work, seconds), loop)
         )
 
 
 class _Engine:
     """What lives in the thread of the browser."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self._surroundings = surroundings
+    def __init__(self) -> None:
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -185,13 +185,11 @@ class _Engine:
             await self._gateway.close()
         self._browser = self._driver = self._gateway = None
 
-    async def visit(
-        self, root: Path | None, look: Look, work: Callable[[Page, Visit], Awaitable[T]], seconds: float
-    ) -> T:
+    async def visit(self, place: Place, look: Look, work: Callable[[Page, Visit], Awaitable[T]], seconds: float) -> T:
         """As `Chromium.visit`."""
         async with self._slots:
             browser, gateway = await self._started()
-            visit = gateway.enter(root)
+            visit = gateway.enter(*place)
             context: BrowserContext | None = None
             try:
                 async with asyncio.timeout(seconds):
@@ -225,7 +223,7 @@ class _Engine:
     async def _launch(self) -> None:
         from playwright.async_api import async_playwright
 
-        self._gateway = Gateway(self._surroundings)
+        self._gateway = Gateway()
         self._way_out = await self._gateway.open()
         self._driver = await async_playwright().start()
         sandboxed = os.geteuid() != 0 and os.environ.get(SANDBOX, "").lower() not in ("no", "off", "0", "false")

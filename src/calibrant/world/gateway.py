@@ -47,8 +47,9 @@ for _ending, _type in ((".woff2", "font/woff2"), (".wasm", "application/wasm"), 
 
 @dataclass(slots=True)
 class Visit:
-    """One visit of a page: the folder whose files are at `ORIGIN`, and what passed and what was refused."""
+    """One visit of a page: the folder whose files are at `ORIGIN`, the hosts that may be asked, and what came of it."""
 
+    surroundings: Surroundings
     root: Path | None
     name: str = field(default_factory=lambda: secrets.token_hex(8))
     word: str = field(default_factory=lambda: secrets.token_hex(16))
@@ -80,8 +81,7 @@ def address_of(path: str) -> str:
 class Gateway:
     """Listens on this machine, for as long as its loop runs or until it is closed."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self._surroundings = surroundings
+    def __init__(self) -> None:
         self._visits: dict[str, Visit] = {}
         self._server: asyncio.Server | None = None
 
@@ -98,9 +98,9 @@ class Gateway:
                 await self.leave(visit)
             await self._server.wait_closed()
 
-    def enter(self, root: Path | None) -> Visit:
+    def enter(self, surroundings: Surroundings, root: Path | None) -> Visit:
         """Begin a visit: only a browser that says its name and word gets anywhere."""
-        visit = Visit(root)
+        visit = Visit(surroundings, root)
         self._visits[visit.name] = visit
         return visit
 
@@ -167,7 +167,7 @@ class Gateway:
         """Answer with a file of the visit's folder."""
         assert visit.root is not None
         try:
-            data, kind = await asyncio.to_thread(self._read, visit.root, unquote(path))
+            data, kind = await asyncio.to_thread(_read, visit.surroundings, visit.root, unquote(path))
         except InputError as refused:
             visit.refuse(f"{ORIGIN}{path}", refused.problems[0].found)
             await _answer(writer, 404)
@@ -179,22 +179,6 @@ class Gateway:
         visit.count(len(data))
         await _answer(writer, 200, {"Content-Type": kind}, data if method != "HEAD" else b"", len(data))
 
-    def _read(self, root: Path, path: str) -> tuple[bytes, str]:
-        """The bytes of a file in the folder ``root``, and their media type.
-
-        Raises:
-            InputError: for a path that leads out of the folder, through links too.
-            OSError: for what cannot be read.
-        """
-        relative = path.lstrip("/")
-        written = f"{root}/{relative}" if relative and not relative.endswith("/") else f"{root}/{relative}index.html"
-        real = places.locate(written, self._surroundings)
-        if not real.is_relative_to(root):
-            raise OSError(None, "it lies outside the folder of the page", path)
-        data = places.read_regular(real, MOST_FILE)
-        kind = _TYPES.guess_type(real.name)[0] or "application/octet-stream"
-        return data, f"{kind}; charset=utf-8" if kind.startswith("text/") and _is_utf8(data) else kind
-
     async def _lead_to(
         self,
         visit: Visit,
@@ -205,7 +189,7 @@ class Gateway:
     ) -> None:
         """Connect to a listed host, and carry bytes both ways until either side is done."""
         async with asyncio.timeout(_CONNECT_SECONDS):
-            addresses = await addresses_of(host, self._surroundings.allow.hosts)
+            addresses = await addresses_of(host, visit.surroundings.allow.hosts)
             far_reader, far_writer = await _connect(addresses, host.port)
         begin, first = opening
         try:
@@ -243,6 +227,23 @@ class _Head:
         target = f"{path}?{query}" if query else path
         lines = [f"{self.method} {target} HTTP/1.1", *kept, "Connection: close", "", ""]
         return "\r\n".join(lines).encode("latin-1")
+
+
+def _read(surroundings: Surroundings, root: Path, path: str) -> tuple[bytes, str]:
+    """The bytes of a file in the folder ``root``, and their media type.
+
+    Raises:
+        InputError: for a path that leads out of the folder, through links too.
+        OSError: for what cannot be read.
+    """
+    relative = path.lstrip("/")
+    written = f"{root}/{relative}" if relative and not relative.endswith("/") else f"{root}/{relative}index.html"
+    real = places.locate(written, surroundings)
+    if not real.is_relative_to(root):
+        raise OSError(None, "it lies outside the folder of the page", path)
+    data = places.read_regular(real, MOST_FILE)
+    kind = _TYPES.guess_type(real.name)[0] or "application/octet-stream"
+    return data, f"{kind}; charset=utf-8" if kind.startswith("text/") and _is_utf8(data) else kind
 
 
 async def _read_head(reader: asyncio.StreamReader) -> _Head:

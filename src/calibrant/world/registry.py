@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from calibrant import canonical
 from calibrant.errors import InputError, Problem, Where, nearest, one_of, quote
@@ -131,6 +132,12 @@ class World:
             if isinstance(value, Closes):
                 del kept[key]
                 value.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self.close)
 
     def _made(self, source: Source, field: str) -> Resolver:
         try:
