@@ -10,21 +10,26 @@ import secrets
 import shutil
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from calibrant._version import __version__
-from calibrant.errors import CannotCheck, InputError, Problem, Where, quote
+from calibrant.errors import InputError, Problem, Where, quote
 from calibrant.grounding.elicitation import find_template
 from calibrant.ledger.entry import Draft
 from calibrant.ledger.register import Register
 from calibrant.ledger.store import Ledger
+from calibrant.records.board import Challenge
+from calibrant.records.confidence import ConfidenceFigures
 from calibrant.records.grounding import Label
 from calibrant.records.scorecard import Scorecard
 from calibrant.records.subject import SubjectIdentity
 from calibrant.records.terms import Software, Start, Terms
+from calibrant.runs.answers import Answers, opened_for
 from calibrant.runs.boards import Board, load_board
 from calibrant.runs.check import Check, check
+from calibrant.runs.confidence import run_confidence
 from calibrant.runs.folder import (
     ORIGIN,
     RUN_DB,
@@ -39,13 +44,18 @@ from calibrant.runs.folder import (
 )
 from calibrant.runs.gatefiles import policies_around
 from calibrant.runs.items import Item, items
+from calibrant.runs.late import Late
+from calibrant.runs.owed import Owed, owed_from, stock_of
 from calibrant.runs.plan import Task
 from calibrant.runs.project import find_project
+from calibrant.runs.recheck import Recheck, recheck
 from calibrant.runs.scoring import Decisions, refuse_label, score
 from calibrant.runs.session import Clockwork, Pace, Progress, Session, stamp
 from calibrant.runs.source import RunSource, seal_terms
 from calibrant.runs.verify import Verification, scorecard_bytes, verify
 from calibrant.runs.waiting import blocking
+from calibrant.runs.watching import Look, Watched, watch
+from calibrant.stats.confidence import How
 from calibrant.subjects.base import Options, Subject, warnings_of
 from calibrant.subjects.hiding import hide_secrets
 from calibrant.subjects.registry import open_subject
@@ -56,6 +66,7 @@ from calibrant.world.registry import World
 P = ParamSpec("P")
 T = TypeVar("T")
 SubjectLike = str | Subject | Callable[..., Any]
+AnswersLike = Answers | str | Path
 REGISTER: Final = "register.db"
 
 
@@ -91,7 +102,9 @@ class Run:
         """
         self.folder: Final = folder
         with self._reading() as ledger:
-            self.terms: Final[Terms] = RunSource(ledger).terms
+            source = RunSource(ledger)
+            self.terms: Final[Terms] = source.terms
+            self.elicitation: Final[str] = source.elicitation.id
 
     @property
     def id(self) -> str:
@@ -113,10 +126,20 @@ class Run:
         with self._reading() as ledger:
             return ledger.count("commitment"), len(RunSource(ledger)) * self.terms.epochs
 
+    def challenges(self) -> Iterator[Challenge]:
+        """The challenges of its board, in order."""
+        with self._reading() as ledger:
+            yield from RunSource(ledger).challenges()
+
     def items(self) -> Iterator[Item]:
         """Every challenge in every epoch that was answered, in the order of the board, with what became of it."""
         with self._reading() as ledger:
             yield from items(ledger, RunSource(ledger))
+
+    def confidence(self, how: How | None = None) -> ConfidenceFigures:
+        """What the confidences that were stated are worth; by default with the level of the run's terms."""
+        with self._reading() as ledger:
+            return run_confidence(ledger, RunSource(ledger), how if how is not None else How(level=self.terms.level))
 
     def standing(self) -> Standing | None:
         """Which start this was among all on the same board and subject; None where no register lies beside it."""
@@ -140,6 +163,7 @@ class Run:
         pace: Pace = Pace(),
         progress: Callable[[Progress], None] = lambda _: None,
         clockwork: Clockwork | None = None,
+        answers: AnswersLike | None = None,
     ) -> Scorecard:
         """Ask what was not answered, settle what is owed, and score. Nothing that was answered is asked again.
 
@@ -151,7 +175,7 @@ class Run:
             RunLocked: where another process works on this run.
             MachineError: where the subject or the disk fails.
         """
-        world, origin = self._world(folder, allow)
+        world, origin = self._world(folder, allow, clockwork if clockwork is not None else Clockwork(), answers)
         with Ledger.open(self.folder / RUN_DB, write=True) as ledger:
             source = RunSource(ledger)
             opened = self._subject_again(subject, options, origin)
@@ -172,21 +196,73 @@ class Run:
         allow: Allow | None = None,
         pace: Pace = Pace(),
         clockwork: Clockwork | None = None,
+        answers: AnswersLike | None = None,
     ) -> Scorecard:
         """Ask the world again about every sealed commitment that has no fact yet, and score. The subject is not asked.
+
+        ``answers`` are those (or their file) of a board that was published without them.
 
         Raises:
             RunLocked: where another process works on this run.
         """
-        world, _ = self._world(folder, allow)
-        with Ledger.open(self.folder / RUN_DB, write=True) as ledger:
-            source = RunSource(ledger)
-            (self.folder / SCORECARD).unlink(missing_ok=True)
-            session = Session(ledger, source, _Nobody(source.terms.subject), world, pace=pace, clockwork=clockwork)
-            await session.settle_again()
-            return self._write_scorecard(ledger, source, session.decisions)
+        clock = clockwork if clockwork is not None else Clockwork()
+        world, _ = self._world(folder, allow, clock, answers)
+        async with world:
+            return await Late(self.folder, world, pace, clock).settle()
 
     resolve = waiting(resolve_async)
+
+    async def watch_async(
+        self,
+        *,
+        folder: Path | None = None,
+        allow: Allow | None = None,
+        pace: Pace = Pace(),
+        every: float | None = None,
+        until: datetime | None = None,
+        told: Callable[[Look, float | None], None] = lambda *_: None,
+        clockwork: Clockwork | None = None,
+        answers: AnswersLike | None = None,
+    ) -> Watched:
+        """Settle what the run owes as it becomes settleable, until nothing automatic is left or it is ``until``.
+
+        See `calibrant.runs.watching.watch`. May be stopped at any point; what was settled stays.
+        """
+        clock = clockwork if clockwork is not None else Clockwork()
+        world, _ = self._world(folder, allow, clock, answers)
+        async with world:
+            return await watch(Late(self.folder, world, pace, clock).look, clock, every=every, until=until, told=told)
+
+    watch = waiting(watch_async)
+
+    async def recheck_async(
+        self,
+        *,
+        folder: Path | None = None,
+        allow: Allow | None = None,
+        pace: Pace = Pace(),
+        progress: Callable[[Recheck], None] = lambda _: None,
+        clockwork: Clockwork | None = None,
+        answers: AnswersLike | None = None,
+    ) -> Recheck:
+        """Ask the world again about everything that is settled, and say what it answers otherwise now.
+
+        Nothing is written: what was settled stays settled.
+        """
+        clock = clockwork if clockwork is not None else Clockwork()
+        world, _ = self._world(folder, allow, clock, answers)
+        async with world:
+            with self._reading() as ledger:
+                source = RunSource(ledger)
+                return await recheck(ledger, source, world, pace=pace, clockwork=clock, progress=progress)
+
+    recheck = waiting(recheck_async)
+
+    def owed(self, now: datetime | None = None) -> list[Owed]:
+        """What the run owes still, in the order of its board; see `calibrant.runs.owed`."""
+        with self._reading() as ledger:
+            source = RunSource(ledger)
+            return list(owed_from(source, stock_of(ledger, source), now or Clockwork().now()))
 
     def label(self, labels: Iterable[Label]) -> Scorecard:
         """Append labels that people gave, and score. A later label on one response replaces an earlier.
@@ -217,7 +293,9 @@ class Run:
             ledger.append(drafts)
             return self._write_scorecard(ledger, source)
 
-    def _world(self, folder: Path | None, allow: Allow | None) -> tuple[World, Origin | None]:
+    def _world(
+        self, folder: Path | None, allow: Allow | None, clock: Clockwork, answers: AnswersLike | None = None
+    ) -> tuple[World, Origin | None]:
         origin = None if folder is not None else read_origin(self.folder)
         if origin is not None and not is_own(origin, self.id):
             found = "a run that you did not start here: where its board lies and who answers is not taken on its word"
@@ -227,7 +305,9 @@ class Run:
         if allow is None:
             project = find_project(base)
             allow = project.allow if project is not None else Allow()
-        return World(base, allow), origin
+        with self._reading() as ledger:
+            opened = opened_for(answers, RunSource(ledger).challenges)
+        return World(base, allow, clock=clock.now, answers=opened), origin
 
     def _subject_again(self, given: SubjectLike | None, options: Options | None, origin: Origin | None) -> Subject:
         told = origin.subject if origin is not None else None
@@ -238,9 +318,9 @@ class Run:
             options = origin.options
         return as_subject(given if given is not None else str(told), options)
 
-    async def _sit(self, session: Session, ledger: Ledger, source: RunSource) -> Scorecard:
+    async def _sit(self, session: Session, ledger: Ledger, source: RunSource, *, settle: bool = True) -> Scorecard:
         """One sitting of the run, to its end, and what the run shows then."""
-        await session.run()
+        await (session.run() if settle else session.ask())
         return self._write_scorecard(ledger, source, session.decisions)
 
     def _write_scorecard(self, ledger: Ledger, source: RunSource, decisions: Decisions | None = None) -> Scorecard:
@@ -276,10 +356,12 @@ async def run_async(
     runs: str | Path | None = None,
     allow: Allow | None = None,
     pace: Pace = Pace(),
+    settle: bool = True,
     progress: Callable[[Progress], None] = lambda _: None,
     warned: Callable[[str], None] = lambda _: None,
     started: Callable[[Run], None] = lambda _: None,
     clockwork: Clockwork | None = None,
+    answers: AnswersLike | None = None,
 ) -> Run:
     """Check the board, seal the terms, ask the subject everything, settle what can be settled, write the scorecard.
 
@@ -293,7 +375,9 @@ async def run_async(
         seed: the seed of the first epoch; later epochs count up from it.
         level: the level of every interval.
         runs, allow: the folder of runs, what the board may reach; without them, as the project file says.
+        settle: false leaves everything sealed and the world unasked, until the run is resumed.
         warned: called before anything starts, with each thing to know about the board or the subject.
+        answers: what a board keeps back that was published without it; without them its facts stay pending.
         started: called once, when the terms are sealed and before anybody is asked.
 
     Raises:
@@ -302,7 +386,7 @@ async def run_async(
     """
     clock = clockwork if clockwork is not None else Clockwork()
     board = board if isinstance(board, Board) else load_board(board)
-    world, runs_folder = _around(board, allow, runs)
+    world, runs_folder = _around(board, allow, runs, clock, answers)
     checked = _sound(board, world)
     opened = as_subject(subject, options)
     try:
@@ -320,7 +404,7 @@ async def run_async(
             started(current)
             source = RunSource(ledger)
             session = Session(ledger, source, opened, world, pace=pace, progress=progress, clockwork=clock)
-            await current._sit(session, ledger, source)
+            await current._sit(session, ledger, source, settle=settle)
     finally:
         await opened.close()
     return current
@@ -330,13 +414,16 @@ run = waiting(run_async)
 """`run_async`, waited for; works inside a running loop (a notebook) too."""
 
 
-def _around(board: Board, allow: Allow | None, runs: str | Path | None) -> tuple[World, Path]:
+def _around(
+    board: Board, allow: Allow | None, runs: str | Path | None, clock: Clockwork, answers: AnswersLike | None
+) -> tuple[World, Path]:
     """The world that a run of the board may reach, and the folder that the run goes into."""
     project = find_project(board.folder)
     if allow is None:
         allow = project.allow if project is not None else Allow()
     folder = Path(runs) if runs is not None else project.runs if project is not None else Path("runs")
-    return World(board.folder, allow), folder
+    opened = opened_for(answers, lambda: board.challenges)
+    return World(board.folder, allow, clock=clock.now, answers=opened), folder
 
 
 def _sound(board: Board, world: World) -> Check:
@@ -438,19 +525,3 @@ def _refuse_other_subject(sealed: SubjectIdentity, given: SubjectIdentity) -> No
             Where(field="subject"),
         )
     )
-
-
-class _Nobody:
-    """The subject while only the world is asked."""
-
-    def __init__(self, identity: SubjectIdentity) -> None:
-        self.identity = identity
-        self.elicitation = "plain"
-        self.concurrency = 1
-
-    async def ask(self, request: object) -> Any:
-        """Nobody is asked."""
-        raise CannotCheck(f"nobody is there to answer {request!r}")
-
-    async def close(self) -> None:
-        """Nothing is held."""

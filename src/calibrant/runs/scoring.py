@@ -22,6 +22,7 @@ from calibrant.records.scorecard import Estimate, Scorecard, Slice
 from calibrant.records.subject import Response
 from calibrant.runs.facts import Facts
 from calibrant.runs.judgements import why_a_double
+from calibrant.runs.moving import Moving
 from calibrant.runs.plan import Task, task_of
 from calibrant.runs.source import RunSource
 from calibrant.runs.stakes import Stakes
@@ -38,6 +39,7 @@ class Decisions:
         self._marks = source.marks()
         self._known: list[Decision | None] = [None, None]
         self.facts: Final = Facts(len(source), source.terms.epochs)
+        self.moving: Final = Moving(len(source), source.terms.epochs)
         self.stakes: Final = Stakes(len(source), source.terms.epochs)
 
     def take(self, entry: Entry, blobs: Mapping[str, bytes]) -> None:
@@ -77,6 +79,7 @@ class Decisions:
         if challenge.half is None or challenge.outcome is None:
             raise CheckFailed(f"a resolution of {challenge.id}, which is no grounding challenge")
         self.facts.take(task, challenge, resolution)
+        self.moving.take(task.number, resolution)
         self.stakes.take(task, stake_of(challenge.half, challenge.outcome, expectation, resolution))
         self._decide(task, grade(challenge.half, challenge.outcome, expectation, resolution))
 
@@ -171,7 +174,11 @@ def score(
         ledger_root=head.root,
         complete=not (board.unanswered or board.pending or board.awaiting_grader),
         sentence=_sentence(source, board),
-        warnings=(*_warnings(source, board), *_warnings_of_judges(ledger)),
+        warnings=(
+            *_warnings(source, board),
+            *decided.moving.warning(ledger, source),
+            *_warnings_of_judges(ledger),
+        ),
         results=results,
         results_sha256=canonical.digest([part.to_dict() for part in results]),
         null_policies=nothing.policies(),

@@ -36,7 +36,8 @@ from calibrant.runs.source import RunSource
 from calibrant.subjects.base import Subject
 from calibrant.units import Unread
 from calibrant.values import format_instant
-from calibrant.world.base import Finding, Question
+from calibrant.world.awaiting import WAITING
+from calibrant.world.base import Finding, Question, Resolver
 from calibrant.world.registry import World
 
 
@@ -49,7 +50,7 @@ class Pace(Patience):
 
 @dataclass(slots=True)
 class Progress:
-    """How far a run is: what was done before this session, and in it."""
+    """How far a run is: what was done before this session, and in it. ``news`` counts what the world said anew."""
 
     total: int = 0
     answered: int = 0
@@ -57,6 +58,7 @@ class Progress:
     pending: int = 0
     unanswered: int = 0
     retries: int = 0
+    news: int = 0
     last_failure: str | None = None
 
 
@@ -82,6 +84,46 @@ class Committed(NamedTuple):
     at: datetime
 
 
+@dataclass(slots=True)
+class Stock:
+    """What is still owed at a state of the ledger, of ``size`` entries: good for as long as nobody adds to it.
+
+    ``owed`` are the commitments that want a resolution, or another one; ``last`` is what the world said last of those
+    that it was asked about before.
+    """
+
+    size: int = -1
+    owed: dict[Task, Commitment] = field(default_factory=dict)
+    last: dict[Task, Resolution] = field(default_factory=dict)
+
+    def take(self, task: Task, resolution: Resolution) -> None:
+        """Take in what the world said about a task that is owed."""
+        if task not in self.owed:
+            return
+        if is_open(resolution):
+            self.last[task] = resolution
+        else:
+            del self.owed[task]
+            self.last.pop(task, None)
+
+
+def is_open(resolution: Resolution) -> bool:
+    """Whether the world is to be asked again: pending, unreachable, or a future fact that is not settled yet."""
+    unsettled = resolution.status == "not-determinable" and resolution.basis == "future" and resolution.value is None
+    return resolution.status in ("pending", "error") or (unsettled and resolution.due is not None)
+
+
+def adds(last: Resolution, now: Resolution) -> bool:
+    """Whether ``now`` says something that ``last`` did not say of the same commitment.
+
+    A future fact is not determinable for good: of it, nothing is added but the value that it settled at.
+    """
+    if last.status == "not-determinable":
+        return (now.status, now.basis, now.due) == (last.status, last.basis, last.due) and now.value is not None
+    said, says = ((one.status, one.value, one.basis, one.reason, one.due) for one in (last, now))
+    return said != says
+
+
 class Session:
     """One sitting of a run: it asks what was not answered, settles what is owed, and leaves the rest as it is.
 
@@ -104,6 +146,9 @@ class Session:
         pace: Pace = Pace(),
         clockwork: Clockwork | None = None,
         progress: Callable[[Progress], None] = lambda _: None,
+        news: Callable[[Challenge, Resolution], None] = lambda *_: None,
+        growing: Callable[[], None] = lambda: None,
+        stock: Stock | None = None,
     ) -> None:
         source.refuse_unknown_elicitation()
         self._ledger = ledger
@@ -113,11 +158,15 @@ class Session:
         self._pace = pace
         self._clock = clockwork if clockwork is not None else Clockwork()
         self._report = progress
+        self._tell, self._growing = news, growing
+        self.stock = stock if stock is not None else Stock()
         self.decisions = Decisions(source)
         self.progress = Progress(total=len(source) * source.terms.epochs)
         self._subject_slots = asyncio.Semaphore(max(1, subject.concurrency))
         self._world_slots = asyncio.Semaphore(pace.resolvers)
         self._failures_in_a_row = 0
+
+    _settles = True
 
     async def run(self) -> Progress:
         """Go through everything that is still to be done. May be cancelled at any point; what was sealed stays.
@@ -125,38 +174,59 @@ class Session:
         Raises:
             MachineError: where the subject fails time after time, or the disk does.
         """
-        marks, owed = self._take_stock()
+        marks = self._take_stock()
+        owed = {task: sealed for task, sealed in self.stock.owed.items() if task not in self.stock.last}
         async with self._world, Journal(self._ledger) as journal:
             await self._capture(journal)
             await self._work(journal, self._tasks(marks, owed))
         return self.progress
 
+    async def ask(self) -> Progress:
+        """Ask and seal, and leave the world unasked: the first three steps; a later sitting takes the rest."""
+        self._settles = False
+        return await self.run()
+
     async def settle_again(self) -> Progress:
-        """Ask the world about every commitment that has no settled resolution: owed, pending, or unreachable before."""
-        _, owed = self._take_stock(again=frozenset({"pending", "error"}))
+        """Ask the world about every commitment that is not settled: owed, pending, unreachable before, or future.
+
+        A future fact is asked for once it is due. With a stock of an earlier sitting that the ledger has not outgrown,
+        what was unreachable is left alone, and the ledger is not read.
+        """
+        known = self.stock.size == self._ledger.count()
+        if not known:
+            self._take_stock()
+        now = self._clock.now()
+        due = {task: sealed for task, sealed in self.stock.owed.items() if self._is_due(task, now, again=known)}
         async with self._world, Journal(self._ledger) as journal:
-            await self._work(journal, iter(owed.items()))
+            await self._work(journal, iter(due.items()))
+        self.stock.size = self._ledger.count()
         return self.progress
 
-    def _take_stock(self, again: frozenset[str] = frozenset()) -> tuple[Marks, dict[Task, Commitment]]:
-        """What earlier sittings did: a mark for each task, and the commitments that still want a resolution.
+    def _is_due(self, task: Task, now: datetime, *, again: bool) -> bool:
+        """Whether the world is to be asked about a task now."""
+        last = self.stock.last.get(task)
+        if last is None or last.status == "pending":
+            return True
+        if last.status == "error":
+            return not again or last.resolver.kind in WAITING
+        return last.due is not None and last.due <= now
 
-        A resolution whose status is in ``again`` does not count as one.
-        """
+    def _take_stock(self) -> Marks:
+        """What earlier sittings did: a mark for each task, and in the stock what still wants a resolution."""
         marks = self._source.marks()
-        owed: dict[Task, Commitment] = {}
+        self.stock.size, self.stock.owed, self.stock.last = self._ledger.count(), {}, {}
         for entry, blobs in with_blobs(self._ledger):
             self.decisions.take(entry, blobs)
             if entry.kind == "commitment":
                 task = task_of(entry.key)
                 marks[task] = ANSWERED
                 if self._source.is_grounding(self._source.challenge(task.number)):
-                    owed[task] = Commitment.from_stored(entry.body)
-            elif entry.kind == "resolution" and Resolution.from_stored(entry.body).status not in again:
-                owed.pop(task_of(entry.key), None)
+                    self.stock.owed[task] = Commitment.from_stored(entry.body)
+            elif entry.kind == "resolution":
+                self.stock.take(task_of(entry.key), Resolution.from_stored(entry.body))
         self.progress.answered = marks.count(ANSWERED)
-        self.progress.resolved = self.progress.answered - len(owed)
-        return marks, owed
+        self.progress.resolved = self.progress.answered - len(self.stock.owed) + len(self.stock.last)
+        return marks
 
     def _tasks(self, marks: Marks, owed: dict[Task, Commitment]) -> Iterator[tuple[Task, Commitment | None]]:
         """What is owed first, with its commitment; then what is to be asked."""
@@ -208,7 +278,7 @@ class Session:
                 committed = await self._ask_and_seal(journal, task, challenge)
             else:
                 committed = self._reopen(task, challenge, sealed)
-            if committed is not None and self._source.is_grounding(challenge):
+            if committed is not None and self._settles and self._source.is_grounding(challenge):
                 await self._settle(journal, task, challenge, committed)
             self._report(self.progress)
 
@@ -280,14 +350,9 @@ class Session:
         """Steps 4 and 5, for a commitment that is durable."""
         assert challenge.resolver is not None  # a board is refused without it
         assert challenge.outcome is not None
-        resolver = self._world.resolver(challenge.resolver)
         question = Question(challenge.id, task.epoch, challenge.outcome, committed.shown, committed.at)
-        try:
-            async with self._world_slots:
-                finding = await resolver.resolve(question)
-        except Exception as broken:  # noqa: BLE001 - a resolver of somebody else's that breaks the seam's promise
-            finding = Finding("error", reason=f"{type(broken).__name__}: {quote(str(broken))}")
-        finding = in_outcome(challenge.outcome, finding)
+        async with self._world_slots:
+            resolver, finding = await ask_world(self._world, challenge.resolver, question)
         resolution = Resolution(
             challenge=challenge.id,
             epoch=task.epoch,
@@ -301,10 +366,18 @@ class Session:
             resolver=resolver.identity,
             at=self._clock.now(),
         )
-        await journal.append([Draft("resolution", task.key, resolution.to_bytes())], finding.evidence)
-        self.decisions.take_resolution(task, committed.expectation, resolution)
         self.progress.resolved += 1
         self.progress.pending += resolution.status == "pending"
+        last = self.stock.last.get(task)
+        if last is not None and not adds(last, resolution):
+            return  # nothing that the ledger does not say already: it does not grow by being asked
+        if not self.progress.news:
+            self._growing()
+        await journal.append([Draft("resolution", task.key, resolution.to_bytes())], finding.evidence)
+        self.decisions.take_resolution(task, committed.expectation, resolution)
+        self.stock.take(task, resolution)
+        self.progress.news += 1
+        self._tell(challenge, resolution)
 
 
 @contextlib.contextmanager
@@ -341,6 +414,17 @@ def read_expectation(source: RunSource, challenge: Challenge, response: Response
     if challenge.outcome is None or not source.is_grounding(challenge):
         return Unparsed("the challenge is graded by a label")
     return parse(source.elicitation, challenge.outcome, response)
+
+
+async def ask_world(world: World, source: Source, question: Question) -> tuple[Resolver, Finding]:
+    """What the world says to a question, in the outcome's written form, and which resolver said it. Never raises for
+    what the resolver did."""
+    resolver = world.resolver(source)
+    try:
+        finding = await resolver.resolve(question)
+    except Exception as broken:  # noqa: BLE001 - a resolver of somebody else's that breaks the seam's promise
+        finding = Finding("error", reason=f"{type(broken).__name__}: {quote(str(broken))}")
+    return resolver, finding if question.outcome is None else in_outcome(question.outcome, finding)
 
 
 def in_outcome(outcome: Outcome, finding: Finding) -> Finding:

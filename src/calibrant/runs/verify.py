@@ -9,7 +9,8 @@ The steps, in this order; the code below follows them:
 4. *commitments*: each task is sealed once, for the challenge and the request that the terms give;
 5. *expectations*: each sealed expectation is what the parser reads in the response;
 6. *order*: each commitment was durable before its resolution was made;
-7. *resolutions*: each answers a sealed commitment, keeps its evidence, and a settled one is never replaced;
+7. *resolutions*: each answers a sealed commitment, keeps its evidence, and a settled one is never replaced; a future
+   fact may be followed by the value that it settled at, once, when it was due;
 8. *labels*: each is of its test type's label set, on a response that is there; no judge's replaces a person's;
 9. *judgements*: each is what its instrument reads in its replies to that answer; a judge's labels follow from them;
 10. *scorecard*: the file is, byte for byte, what the ledger gives;
@@ -42,7 +43,7 @@ from calibrant.runs.folder import RUN_DB, SCORECARD
 from calibrant.runs.judgements import item_of, label_of, wrong_with
 from calibrant.runs.plan import Task, task_of
 from calibrant.runs.scoring import Decisions, score
-from calibrant.runs.session import read_expectation, request_for
+from calibrant.runs.session import adds, is_open, read_expectation, request_for
 from calibrant.runs.source import RunSource
 
 STEPS: Final = (
@@ -207,6 +208,7 @@ class _Verifier:
         self._responses = bytearray(32 * tasks)
         self._sealed_at = array("q", bytes(8 * tasks))
         self._settled = self._source.marks()
+        self._futures: dict[Task, Resolution] = {}
         self._answered = self._source.marks()
         self._captures_due = set(self._source.terms.captures)
         self._by_people = self._source.marks()
@@ -304,8 +306,10 @@ class _Verifier:
             step.fail(f"entry {entry.seq} resolves another commitment than the one of {challenge.id}")
             return
         if self._settled[task]:
-            step.fail(f"entry {entry.seq} replaces a settled resolution of {challenge.id}")
-        self._settled[task] = resolution.status not in ("pending", "error")
+            self._check_later(entry, step, self._futures.pop(task, None), resolution)
+        elif is_open(resolution) and resolution.status == "not-determinable":
+            self._futures[task] = resolution
+        self._settled[task] = self._settled[task] or resolution.status not in ("pending", "error")
         for digest in resolution.evidence:
             self._ledger.blob(digest)
         if challenge.outcome is not None and resolution.value is not None:
@@ -314,6 +318,16 @@ class _Verifier:
                 step.fail(f"entry {entry.seq}: the fact of {challenge.id} is not in its written form")
         sealed = Sealed.from_stored(self._ledger.blob(resolution.sealed_sha256))
         self._decisions.take_resolution(task, sealed.expectation, resolution)
+
+    def _check_later(self, entry: Entry, step: Step, future: Resolution | None, resolution: Resolution) -> None:
+        """Whether a resolution after one that settled its task is the value of a future fact, and nothing else."""
+        name = resolution.challenge
+        if future is None or not adds(future, resolution):
+            step.fail(f"entry {entry.seq} replaces a settled resolution of {name}")
+        elif future.due is None or resolution.at < future.due:
+            step.fail(f"entry {entry.seq} gives the future fact of {name} before it was due")
+        elif resolution.resolver.kind != future.resolver.kind:
+            step.fail(f"entry {entry.seq} gives the future fact of {name} by another kind of resolver")
 
     def _check_order(self, entry: Entry, task: Task) -> None:
         step = self._steps["order"]

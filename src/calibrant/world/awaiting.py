@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from calibrant.errors import InputError
 from calibrant.records.board import Source
-from calibrant.values import format_instant, parse_instant
-from calibrant.world.base import Surroundings, line
+from calibrant.values import parse_instant
+from calibrant.world.base import line
+from calibrant.world.measurement import MeasurementParams
+
+WAITING: Final = frozenset({"measurement"})
+"""The kinds that wait on, whatever was wrong when they last looked: what they look at is still being made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +44,9 @@ def awaited(source: Source) -> Awaited:
         return Awaited(line(params.get("awaits") or _measured(params)), due)
     if source.kind == "future":
         return _future(params, due)
+    if source.kind == "sealed":
+        return Awaited("the answers of the board", due, automatic=False)
     return Awaited(f"what a resolver of kind {line(source.kind)} says", due)
-
-
-def overdue_since(due: datetime | None, surroundings: Surroundings) -> str:
-    """What a reason says of what is overdue; nothing before it is."""
-    late = due is not None and surroundings.clock() > due
-    return f" (overdue: it was due {format_instant(due)[:19]}Z)" if late and due is not None else ""
 
 
 def _future(params: Mapping[str, Any], due: datetime | None) -> Awaited:
@@ -61,11 +61,10 @@ def _future(params: Mapping[str, Any], due: datetime | None) -> Awaited:
 
 def _measured(params: Mapping[str, Any]) -> str:
     """A measurement without a name of its own: where it is read."""
-    for name, place in params.items():
-        if isinstance(place, Mapping):
-            said = (place.get("metric"), place.get("name"), place.get("task"), place.get("file"), place.get("folder"))
-            return f"{name}: {' '.join(str(part) for part in (*said, place.get('store')) if part is not None)}"
-    return "a measurement"
+    try:
+        return MeasurementParams.from_dict(params).place.named()
+    except InputError:
+        return "a measurement"
 
 
 def _instant(written: object) -> datetime | None:

@@ -13,6 +13,7 @@ from calibrant.records.board import Source
 from calibrant.records.grounding import ResolverIdentity
 from calibrant.records.outcome import Outcome
 from calibrant.records.sealed import SealedAnswer
+from calibrant.values import format_instant
 
 T = TypeVar("T")
 
@@ -140,6 +141,12 @@ class Closes(Protocol):
     def close(self) -> None:
         """End it; more than once is no harm."""
         ...
+
+
+def overdue_since(due: datetime | None, surroundings: Surroundings) -> str:
+    """What a reason says of what is overdue; nothing before it is."""
+    late = due is not None and surroundings.clock() > due
+    return f" (overdue: it was due {format_instant(due)[:19]}Z)" if late and due is not None else ""
 
 
 @runtime_checkable

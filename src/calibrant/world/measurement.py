@@ -23,8 +23,7 @@ from calibrant.records.types import Instant, Prose
 from calibrant.units import Unread, convert
 from calibrant.values import format_instant
 from calibrant.world import places
-from calibrant.world.awaiting import overdue_since
-from calibrant.world.base import Finding, Question, Surroundings, line
+from calibrant.world.base import Finding, Question, Surroundings, line, overdue_since
 from calibrant.world.command import Seconds
 from calibrant.world.measured import Broken, Looking, Measured, Place, Seen, said_when
 from calibrant.world.measured_benchmark import BenchmarkPlace
@@ -122,8 +121,9 @@ class Measurement:
         if seen.found:
             assert committed is not None
             last = max(seen.found, key=lambda one: one.at)
+            what = "it" if last.what == self.params.place.named() else last.what
             return self._waiting(
-                f"{last.what} was there before the expectation was sealed: measured {said_when(last.at)} ({last.by}), "
+                f"{what} was there before the expectation was sealed: measured {said_when(last.at)} ({last.by}), "
                 f"sealed {said_when(committed)}"
             )
         return self._waiting(seen.lacking)

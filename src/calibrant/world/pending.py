@@ -18,8 +18,7 @@ from calibrant.records.problems import refuse
 from calibrant.records.types import Instant, Name, Prose
 from calibrant.values import format_instant
 from calibrant.world import places
-from calibrant.world.awaiting import overdue_since
-from calibrant.world.base import Finding, Question, Surroundings, line
+from calibrant.world.base import Finding, Question, Surroundings, line, overdue_since
 from calibrant.world.reading import as_raw
 
 _MOST_BYTES: Final = 1_000_000

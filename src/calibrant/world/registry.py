@@ -15,10 +15,12 @@ from calibrant import canonical
 from calibrant.errors import InputError, Problem, Where, nearest, one_of, quote
 from calibrant.records.board import Source
 from calibrant.records.grounding import ResolverIdentity
+from calibrant.records.outcome import Outcome
 from calibrant.world.base import (
     Allow,
     Closes,
     Finding,
+    Misfits,
     Opened,
     Question,
     Resolver,
@@ -101,6 +103,19 @@ class World:
             InputError: as `resolver` does.
         """
         return self.resolver(source, field).obstacle()
+
+    def misfits(self, source: Source, outcome: Outcome | None, field: str = "resolver") -> list[Problem]:
+        """Why what the source will find can be no fact of ``outcome``, as far as that is known before it is asked.
+
+        Raises:
+            InputError: as `resolver` does.
+        """
+        made = self.resolver(source, field)
+        return [_below(problem, field) for problem in made.misfits(outcome)] if isinstance(made, Misfits) else []
+
+    def now(self) -> datetime:
+        """What the clock of this world says."""
+        return self._surroundings.clock()
 
     def executes(self, source: Source, field: str = "resolver") -> list[str]:
         """What asking the source would run, or read outside the board's folder: a line each, for a person.
