@@ -245,6 +245,16 @@ def _missing(path: str, row: Row, names: Sequence[str], reading: Reading) -> boo
     return bool(gone)
 
 
+def _unnamed(path: str, row: Row, names: Sequence[str], reading: Reading) -> bool:
+    """Whether one of the cells is no text, which is noted: a forecast would be called by it."""
+    for name in names:
+        value = row.cells[name]
+        if isinstance(value, bool) or not isinstance(value, str | int | float) or not str(value).strip():
+            reading.refuse(Where(path, row.line), f"{name}: {quote(value)}", "some text")
+            return True
+    return False
+
+
 def _checked(path: str, row: Row, written: object, outcome: object, reading: Reading) -> tuple[float, Any] | None:
     """The probability and the share of a row, or None where one of them is none, which is noted."""
     where = Where(path, row.line)
@@ -280,6 +290,8 @@ def _forecastbench(path: str, rows: Iterable[Row], reading: Reading, columns: Ma
     for row in rows:
         cells = row.cells
         if _missing(path, row, (*needed, "resolved_to"), reading):
+            continue
+        if _unnamed(path, row, ("id", "source", "question", "forecast_due_date"), reading):
             continue
         if cells["source"] not in MARKETS:
             reading.pass_over("of a data set, whose freeze value is no probability")
@@ -319,6 +331,8 @@ def _fivethirtyeight(
     for row in rest:
         cells = row.cells
         if _missing(path, row, ("date", "team1", "team2", "prob1", "prob1_outcome"), reading):
+            continue
+        if _unnamed(path, row, ("date", "team1", "team2"), reading):
             continue
         read = _checked(path, row, cells["prob1"], cells["prob1_outcome"], reading)
         if read is None:
@@ -372,7 +386,8 @@ def _days(path: str, rows: Iterable[Row], reading: Reading) -> Iterator[list[Row
     """Rows that follow one another and were made on one day."""
     day: list[Row] = []
     for row in rows:
-        if _missing(path, row, ("forecast_date", "player"), reading):
+        needed = ("forecast_date", "player")
+        if _missing(path, row, needed, reading) or _unnamed(path, row, needed, reading):
             continue
         if day and day[0].cells["forecast_date"] != row.cells["forecast_date"]:
             yield day
