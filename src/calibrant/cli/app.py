@@ -52,8 +52,23 @@ PlotFile = Annotated[
     Path | None,
     typer.Option("--plot", metavar="FILE", help="Write the plots to this file too: .svg, .png or .html."),
 ]
+OpenedAnswers = Annotated[
+    Path | None,
+    typer.Option("--answers", metavar="FILE", help="The answers of a board that was published without them."),
+]
 Timeout = Annotated[float, typer.Option(metavar="S", help="Seconds that one answer may take.", min=0.001)]
 Retries = Annotated[int, typer.Option(metavar="N", help="Times that a question is asked again after a failure.", min=0)]
+
+
+def options_of(given: list[str]) -> dict[str, str]:
+    """The options of a subject, as ``NAME=VALUE`` on the command line."""
+    options: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not (name and equals):
+            raise typer.BadParameter("an option is written NAME=VALUE, such as temperature=0", param_hint="--option")
+        options[name] = value
+    return options
 
 
 def group(name: str, short: str) -> typer.Typer:

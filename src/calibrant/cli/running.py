@@ -36,6 +36,7 @@ class Effort:
     all_commands: bool
     quiet: bool
     as_json: bool
+    answers: Path | None = None
 
     @property
     def pace(self) -> Pace:
@@ -58,8 +59,7 @@ def start_run(
     """Run a board to its end and show the scorecard."""
     board = load_board(path)
     allow = widened(board.folder, effort.commands, every=effort.all_commands)
-    if effort.timeout != Pace().timeout and subject.partition(":")[0] in _KEEP_TIME:
-        options = {"timeout": f"{effort.timeout:g}", **options}
+    options = time_for(subject, options, effort)
     with meter_for(quiet=effort.quiet) as meter, _stoppable(meter):
         run = start(
             board,
@@ -74,8 +74,16 @@ def start_run(
             epochs=terms.epochs,
             elicitation=terms.elicitation,
             seed=terms.seed,
+            answers=effort.answers,
         )
     return _finish(run, meter, effort)
+
+
+def time_for(subject: str, options: Mapping[str, str], effort: Effort) -> Mapping[str, str]:
+    """The options of a subject, with the time limit where it keeps one of its own and none was set."""
+    if effort.timeout != Pace().timeout and subject.partition(":")[0] in _KEEP_TIME:
+        return {"timeout": f"{effort.timeout:g}", **options}
+    return options
 
 
 def resume_run(
@@ -91,7 +99,15 @@ def resume_run(
     allow = _allow(run, folder, effort.commands, every=effort.all_commands)
     with meter_for(quiet=effort.quiet) as meter, _stoppable(meter):
         meter.started(run)
-        run.resume(subject, options=options, folder=folder, allow=allow, pace=effort.pace, progress=meter.progress)
+        run.resume(
+            subject,
+            options=options,
+            folder=folder,
+            allow=allow,
+            pace=effort.pace,
+            progress=meter.progress,
+            answers=effort.answers,
+        )
     return _finish(run, meter, effort)
 
 
@@ -103,12 +119,14 @@ def resolve_run(
     commands: Sequence[str],
     all_commands: bool,
     as_json: bool,
+    answers: Path | None = None,
 ) -> int:
     """Settle what was pending and show the scorecard."""
     run = open_named(reference, runs)
     name = reference_to(run)
     try:
-        scorecard = run.resolve(folder=folder, allow=_allow(run, folder, commands, every=all_commands))
+        allow = _allow(run, folder, commands, every=all_commands)
+        scorecard = run.resolve(folder=folder, allow=allow, answers=answers)
     except KeyboardInterrupt:
         raise Stopped(
             f"stopped; what was settled is kept; go on with `calibrant resolve {shlex.quote(name)}`"

@@ -58,7 +58,9 @@ def covering(option: Option, unit: str) -> Covering:
     left, low, high, right = form.groups()
     lower, upper = _ends(low, high, unit, said)
     if lower > upper:
-        raise _refused(f"{said}, whose ends are swapped", "the lower end first", "Swap the ends.")
+        once = _with_unit(low) is None and _with_unit(high) is not None
+        fix = "A unit that is written once counts for both ends: write it at each." if once else "Swap the ends."
+        raise _refused(f"{said}, whose ends are swapped", "the lower end first", fix)
     build = {"[]": portion.closed, "[)": portion.closedopen, "(]": portion.openclosed, "()": portion.open}
     interval = build[left + right](lower, upper)
     if interval.empty:
