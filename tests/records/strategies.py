@@ -16,11 +16,13 @@ from pydantic.fields import FieldInfo
 from calibrant.records import (
     authority,
     board,
+    confidence,
     gold,
     grounding,
     judge,
     judgefile,
     outcome,
+    prediction,
     probe,
     profile,
     scorecard,
@@ -38,11 +40,13 @@ Mend = Callable[[st.DrawFn, Fields], Fields]
 MODULES = (
     authority,
     board,
+    confidence,
     gold,
     grounding,
     judge,
     judgefile,
     outcome,
+    prediction,
     probe,
     profile,
     scorecard,
@@ -328,7 +332,21 @@ def _probe_report(draw: st.DrawFn, fields: Fields) -> Fields:
     return {**fields, "results": _distinct(fields["results"], "probe")}
 
 
+def _prediction(draw: st.DrawFn, fields: Fields) -> Fields:
+    imported = fields["origin"] == "imported"
+    origin = (fields["imported"] or draw(records(prediction.Imported))) if imported else None
+    due = fields["due"] if fields["due"] is not None and fields["due"] > fields["at"] else None
+    return {**fields, "imported": origin, "due": due}
+
+
+def _figure(draw: st.DrawFn, fields: Fields) -> Fields:
+    fields = _one_of("undefined", "value")(draw, fields)
+    return {**fields, "high": None, "low": None} if None in (fields["low"], fields["high"]) else fields
+
+
 _MENDS: dict[type, Mend] = {
+    confidence.Figure: _figure,
+    prediction.Prediction: _prediction,
     authority.CalibrationStandard: _standard,
     authority.DecisionPolicy: _policy,
     authority.AuthorityGrant: _grant,

@@ -9,10 +9,12 @@ from calibrant.authority.study import JudgeAgreementStudy
 from calibrant.records.authority import AuthorityGrant, ClaimSpec, DatasetValidation, DecisionPolicy
 from calibrant.records.base import Record
 from calibrant.records.board import BoardHeader, Challenge
+from calibrant.records.confidence import ConfidenceFigures
 from calibrant.records.gold import Gold, JudgedItem
 from calibrant.records.grounding import Commitment, Expectation, Label, Resolution, Sealed, Unanswered
 from calibrant.records.judge import EvaluatorCapability, JudgeInstrument, Judgement, PanelInstrument
 from calibrant.records.judgefile import JudgeFile, PanelFile
+from calibrant.records.prediction import Prediction
 from calibrant.records.probe import ProbeReport
 from calibrant.records.profile import Profile
 from calibrant.records.roster import Roster
@@ -72,6 +74,18 @@ ESTIMATE = {
     "clusters": 6,
     "missing": 1,
     "worst_case": 0.4286,
+}
+CONFIDENCE = {
+    "unread": 1,
+    "unscored": 4,
+    "sure": 0.8,
+    "sure_right": 3,
+    "sure_wrong": 1,
+    "unsure_right": 1,
+    "unsure_wrong": 1,
+    "partly": 1,
+    "brier": 0.1525,
+    "log_score": 0.498,
 }
 SLICE = {
     "by": "board",
@@ -229,6 +243,78 @@ RECORDS: dict[type[Record], list[dict[str, Any]]] = {
             "at": AT,
         }
     ],
+    ConfidenceFigures: [
+        {
+            "stated": 5,
+            "unread": 1,
+            "unscored": 2,
+            "unread_examples": ["95"],
+            "asked_for": "the template json asks for a number from 0 to 1",
+            "n": 2,
+            "units": 2,
+            "anecdotal": True,
+            "anecdotal_below": 30,
+            "level": 0.95,
+            "cells": {"sure": 0.8, "sure_right": 1, "sure_wrong": 0, "unsure_right": 0, "unsure_wrong": 1},
+            "mean_confidence": {"value": 0.65, "n": 2},
+            "rate": {"value": 0.5, "low": 0.094531205734, "high": 0.905468794266, "method": "Wilson", "n": 2},
+            "brier": {"value": 0.085, "low": 0.001, "high": 0.7, "method": "Wilson", "n": 2},
+            "parts": {
+                "reliability": 0.085,
+                "resolution": 0.25,
+                "uncertainty": 0.25,
+                "within_variance": 0,
+                "within_covariance": 0,
+            },
+            "skill": {"undefined": "too few answers to tell how sure the skill is", "n": 2},
+            "log_score": {"value": 0.3, "n": 2},
+            "clipped_log_score": {"value": 0.3, "low": 0.02, "high": 3, "method": "Wilson", "n": 2},
+            "clip": 0.01,
+            "binning": "equal width",
+            "bins": 10,
+            "curve": [
+                {
+                    "low": 0.9,
+                    "high": 1,
+                    "n": 1,
+                    "units": 1,
+                    "confidence": 0.9,
+                    "rate": 1,
+                    "rate_low": 0.025,
+                    "rate_high": 1,
+                    "band_low": 0,
+                    "band_high": 1,
+                }
+            ],
+            "ece": {"value": 0.25, "n": 2},
+            "ece_debiased": {"value": 0.25, "low": 0, "high": 0.7, "method": "inverted simulation", "n": 2},
+            "auroc": {"value": 1, "low": 0.206549314377, "high": 1, "method": "DeLong, Wilson", "n": 2},
+            "aurc": {"value": 0.25, "n": 2},
+            "excess_aurc": {"value": 0, "n": 2},
+            "risk_coverage": [{"threshold": 0.9, "coverage": 0.5, "risk": 0}],
+            "intervals": {
+                "n": 1,
+                "nominal": 0.8,
+                "held": {"value": 1, "low": 0.025, "high": 1, "method": "Clopper-Pearson", "n": 1},
+                "score": {"undefined": "no interval has both", "n": 0},
+            },
+            "groups": [
+                {
+                    "by": "stance",
+                    "name": "asserted",
+                    "n": 1,
+                    "units": 1,
+                    "anecdotal": True,
+                    "mean_confidence": 0.9,
+                    "rate": {"value": 1, "low": 0.206549314377, "high": 1, "method": "Wilson", "n": 1},
+                    "brier": {"value": 0.01, "low": 0, "high": 0.8, "method": "Wilson", "n": 1},
+                    "sure_wrong": 0,
+                }
+            ],
+            "seed": 0,
+            "draws": 2000,
+        }
+    ],
     Scorecard: [
         {
             "run": "20260301-093000-a1b2c3",
@@ -258,7 +344,7 @@ RECORDS: dict[type[Record], list[dict[str, Any]]] = {
             "ledger_root": C,
             "complete": True,
             "sentence": "Of the one decided pair of this board, 1 passed.",
-            "results": [SLICE],
+            "results": [{**SLICE, "confidence": CONFIDENCE}],
             "results_sha256": D,
             "null_policies": [
                 {
@@ -533,6 +619,39 @@ RECORDS: dict[type[Record], list[dict[str, Any]]] = {
             "problems": 0,
             "warnings": 1,
         }
+    ],
+    Prediction: [
+        {
+            "id": "20260301-0123456789ab",
+            "name": "test_speed.py::test_it: p95 latency",
+            "outcome": {"kind": "interval", "unit": "ms", "max_width": 10},
+            "sealed_sha256": A,
+            "by": "Inger Holm",
+            "origin": "test",
+            "session": "test-0123456789abcdef",
+            "resolver": {"kind": "file", "file": "result.txt"},
+            "due": "2026-03-02T00:00:00Z",
+            "at": AT,
+        },
+        {
+            "id": "table-0123456789abcdef01234567",
+            "name": "It rains",
+            "question": "Does it rain in Aarhus on the first of March?",
+            "outcome": {"kind": "event"},
+            "sealed_sha256": B,
+            "origin": "imported",
+            "imported": {
+                "format": "table",
+                "file": "days.csv",
+                "file_sha256": C,
+                "line": 2,
+                "row_sha256": D,
+                "key": "days/1",
+                "made": "2026-02-28",
+                "settled": True,
+            },
+            "at": AT,
+        },
     ],
     ProbeReport: [
         {
