@@ -85,16 +85,13 @@ class Staking:
     def summary(self) -> ConfidenceSummary | None:
         """The counts and scores; None where no confidence was stated."""
         scored = sum(self._cells.values())
-        stated = scored + self._unread + self._unscored
-        if not stated:
+        if not scored + self._unread + self._unscored:
             return None
         brier = rounded(self._squares.value / scored) if scored else None
         log_score = rounded(self._surprise.value / scored) if scored and not self._infinite else None
         return ConfidenceSummary(
-            stated=stated,
             unread=self._unread,
             unscored=self._unscored,
-            scored=scored,
             sure=SURE,
             sure_right=self._cells[True, 1.0],
             sure_wrong=self._cells[True, 0.0],

@@ -14,18 +14,16 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class ConfidenceSummary(Record):
-    """What a scorecard says of the confidences of one slice: counts that add up, and two scores.
+    """What a scorecard says of the confidences of one slice, each counted once, and two scores.
 
-    ``stated`` answers gave one. ``unread`` of them no probability by what their template asked for, ``unscored`` have
-    one and no fact to hold it against (declined, pending, withheld), and ``scored`` are the rest, in four cells: sure
-    is a confidence of at least ``sure``. ``partly`` are neither right nor wrong (a tie). Where a score is null,
+    Of the answers that stated one, ``unread`` gave no probability by what their template asked for, ``unscored`` have
+    one and no fact to hold it against (declined, pending, withheld), and the rest are scored, in four cells: sure is a
+    confidence of at least ``sure``. ``partly`` are neither right nor wrong (a tie). Where a score is null,
     ``undefined`` says why.
     """
 
-    stated: Count
     unread: Count
     unscored: Count
-    scored: Count
     sure: Probability
     sure_right: Count
     sure_wrong: Count
@@ -36,13 +34,15 @@ class ConfidenceSummary(Record):
     log_score: Annotated[float, Field(ge=0)] | None = None
     undefined: Prose | None = None
 
-    @model_validator(mode="after")
-    def _adds_up(self) -> Self:
-        if self.stated != self.unread + self.unscored + self.scored:
-            refuse(f"{self.stated} stated", "as many as were unread, unscored and scored")
-        if self.scored != sum((self.sure_right, self.sure_wrong, self.unsure_right, self.unsure_wrong, self.partly)):
-            refuse(f"{self.scored} scored", "as many as the cells hold")
-        return self
+    @property
+    def scored(self) -> int:
+        """How many have a confidence and a known fact."""
+        return self.sure_right + self.sure_wrong + self.unsure_right + self.unsure_wrong + self.partly
+
+    @property
+    def stated(self) -> int:
+        """How many stated a confidence."""
+        return self.scored + self.unread + self.unscored
 
 
 class Figure(Record):
