@@ -18,7 +18,7 @@ from calibrant.world.base import Raw
 from calibrant.world.measured import Broken, Looking, Measured, Place, Seen, exact, listed, of_text
 from calibrant.world.reading import as_raw
 
-MOST_BYTES: Final = 64_000_000
+MOST_BYTES: Final = 32_000_000
 """The largest file that is read: it holds every single round."""
 
 _WITHOUT_UNIT: Final = frozenset({"ops", "rounds"})

@@ -40,12 +40,16 @@ class Unsuitable(Exception):
 
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
-    """The runs that are asked for: those that finished with a number, and in words what is lacking in the others."""
+    """What the store says to one question."""
     refuse_other_files(asked["file"])
     from mlflow.tracking import MlflowClient
 
     confine()
-    client = MlflowClient(tracking_uri=f"sqlite:///file:{quote(asked['file'])}?mode=ro&uri=true")
+    return runs_of(MlflowClient(tracking_uri=f"sqlite:///file:{quote(asked['file'])}?mode=ro&uri=true"), asked)
+
+
+def runs_of(client: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    """The runs that are asked for: those that finished with a number, and in words what is lacking in the others."""
     experiment = client.get_experiment_by_name(asked["experiment"])
     if experiment is None or experiment.lifecycle_stage != "active":
         return {"runs": [], "lacking": [f"there is no experiment {asked['experiment']!r} yet"]}
