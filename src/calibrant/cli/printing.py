@@ -16,6 +16,7 @@ from calibrant.runs.claims import claims_on
 from calibrant.runs.folder import write_whole
 from calibrant.runs.project import find_project
 from calibrant.runs.run import Run
+from calibrant.runs.voids import voids_in
 
 
 def print_scorecard(run: Run, scorecard: Scorecard, reference: str, form: str = "text") -> None:
@@ -24,7 +25,9 @@ def print_scorecard(run: Run, scorecard: Scorecard, reference: str, form: str = 
         print_json(scorecard.to_dict())
     else:
         claims = claims_on(run, find_project(Path.cwd()))
-        print_view(scorecard_view(scorecard, run.standing(), reference=reference, claims=claims), form)
+        void = voids_in(run.folder) if scorecard.results[0].non_scores.get("invalid-challenge") else ()
+        page = scorecard_view(scorecard, run.standing(), reference=reference, claims=claims, voids=void)
+        print_view(page, form)
 
 
 def print_view(view: View, form: str = "text") -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from calibrant.authority.claims import limits, meaning
@@ -13,8 +13,10 @@ from calibrant.records.subject import SubjectIdentity
 from calibrant.report.answering import NAMES, RATE_COLUMNS, RATE_NUMBERS, answering_sections, rate_row
 from calibrant.report.confidence import summary_sections
 from calibrant.report.view import Bar, Bars, Commands, Facts, Section, Table, View
+from calibrant.report.voids import void_section
 from calibrant.runs.claims import UNCLAIMED, Claims
 from calibrant.runs.run import Standing
+from calibrant.runs.voids import Void
 
 _MEANINGS: Final = {
     "grounded": "both halves pass",
@@ -49,11 +51,13 @@ def scorecard_view(
     *,
     reference: str | None = None,
     claims: Claims = UNCLAIMED,
+    voids: Sequence[Void] = (),
 ) -> View:
     """The page of a scorecard.
 
     ``standing`` tells how many starts there were by now; ``reference`` is what the run is called in the commands that
-    the page ends with, by default its id; ``claims`` what the project claims about the figures.
+    the page ends with, by default its id; ``claims`` what the project claims about the figures; ``voids`` are the
+    out-halves that are void.
     """
     board = scorecard.results[0]
     sections = (
@@ -66,6 +70,7 @@ def scorecard_view(
         *_decisions(board),
         *summary_sections(board.confidence),
         _non_scores(board),
+        *void_section(voids),
         _authority(board),
         *_claims(claims),
         _ledger(scorecard),
@@ -218,6 +223,8 @@ def _next(board: Slice, run: str) -> Section:
     unsettled = board.pending + board.non_scores.get("unreachable", 0)
     if unsettled:
         rows.append((f"calibrant resolve {run}", f"settles the {unsettled} that are pending or could not be reached"))
+    if board.non_scores.get("invalid-challenge", 0):
+        rows.append((f"calibrant show {run} --void", "lists what of the board is to be mended"))
     if board.awaiting_grader:
         how = f"labels those of the {board.awaiting_grader} that a judge may grade"
         rows.append((f"calibrant judge run {run} --judge FILE", how))
