@@ -203,6 +203,8 @@ def show(
     ] = None,
     half: Annotated[str | None, typer.Option(metavar="in|out", help="Only items of this half.")] = None,
     pair: Annotated[str | None, typer.Option(metavar="ID", help="Only items of this pair.")] = None,
+    void: Annotated[bool, typer.Option("--void", help="Out-halves that turned out to have a fact: mend them.")] = False,
+    caps: Annotated[bool, typer.Option("--caps", help="What each word cap would do to the labels.")] = False,
     confidence: Annotated[
         bool, typer.Option("--confidence", help="What the stated confidences were worth: every figure, the curves.")
     ] = False,
@@ -232,7 +234,13 @@ def show(
         from calibrant.cli.confidence import Asked, show_confidence
 
         return show_confidence(run, runs, form, Asked(bins, binning, sure, plot))
-    _refuse_without_confidence({"--bins": bins, "--binning": binning, "--sure": sure, "--plot": plot})
+    _refuse_without_confidence({"--bins": bins, "--binning": binning, "--sure": sure})
+    if caps or void:
+        from calibrant.cli.caps import show_caps, show_voids
+
+        return show_caps(run, runs, form, plot) if caps else show_voids(run, runs, form)
+    if plot is not None:
+        raise typer.BadParameter("it goes with --confidence or --caps", param_hint="--plot")
     if items or code or half or pair:
         return show_items(run, runs, form, code=code, half=half, pair=pair)
     return show_scorecard(run, runs, form)
@@ -306,9 +314,7 @@ def resolve(
         return watch_run(run, runs, reach, every=every, until=until, quiet=quiet, as_json=json)
     if recheck:
         return recheck_run(run, runs, reach, as_json=json)
-    return resolve_run(
-        run, runs, folder, commands=commands, all_commands=allow_commands, as_json=json, answers=answers
-    )
+    return resolve_run(run, runs, folder, commands=commands, all_commands=allow_commands, as_json=json, answers=answers)
 
 
 @command("pending", "List what is owed, by whom, since when.", "calibrant pending --json")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, Literal
 
 from calibrant import canonical
-from calibrant.errors import CheckFailed, InputError, Problem, nearest, one_of, quote
+from calibrant.errors import CheckFailed, InputError, Problem, Where, nearest, one_of, quote
 from calibrant.grounding.folding import count_words
 from calibrant.grounding.nothing import Nothing
 from calibrant.grounding.rules import Decision, grade
@@ -81,7 +81,8 @@ class Decisions:
         self.facts.take(task, challenge, resolution)
         self.moving.take(task.number, resolution)
         self.stakes.take(task, stake_of(challenge.half, challenge.outcome, expectation, resolution))
-        self._decide(task, grade(challenge.half, challenge.outcome, expectation, resolution))
+        if not self._is_void(task):
+            self._decide(task, grade(challenge.half, challenge.outcome, expectation, resolution))
 
     def _take_label(self, label: Label, task: Task) -> None:
         challenge = self._source.challenge(task.number)
@@ -90,6 +91,11 @@ class Decisions:
             self._decide(task, Decision(None, label.code, label.non_score))
         else:
             self._decide(task, Decision(_counts(self._source.profile, challenge)[label.label], label.label))
+
+    def _is_void(self, task: Task) -> bool:
+        """Whether a task was found, or said, to be no valid question: nothing that is found later makes it one."""
+        decision = self._known[self._marks[task] & ~_OVER_CAP]
+        return decision is not None and decision.non_score == "invalid-challenge"
 
     def _decide(self, task: Task, decision: Decision) -> None:
         over_cap = self._marks[task] & _OVER_CAP
@@ -107,6 +113,9 @@ def refuse_label(profile: Profile, challenge: Challenge, label: Label) -> None:
         InputError: for a label on what is graded mechanically, and for one outside the label set.
     """
     test_type = profile.test_type(challenge.test_type)
+    if test_type is not None and test_type.rule == "grounding" and label.non_score == "invalid-challenge":
+        _refuse_voiding(challenge, label)
+        return
     if test_type is None or test_type.rule != "labels":
         found = f"a label on {quote(challenge.id)}, which is graded by its resolution"
         raise InputError(Problem(found, "a challenge whose test type takes labels"))
@@ -116,6 +125,21 @@ def refuse_label(profile: Profile, challenge: Challenge, label: Label) -> None:
     if label.label is not None and label.label not in names:
         found = f"the label {quote(label.label)} on {quote(challenge.id)}"
         raise InputError(Problem(found, f"one of its label set: {one_of(names)}", nearest(label.label, names)))
+
+
+def _refuse_voiding(challenge: Challenge, label: Label) -> None:
+    """Let a person say, by name and with the reason, that an out-half could be known after all; and nobody else."""
+    wanted = (
+        ("half", challenge.half, challenge.half == "out", "an out-half: an in-half is settled by its source"),
+        ("grader", label.grader, label.grader == "person", "a person"),
+        ("rater", label.rater, label.rater is not None, "the name of who says so"),
+        ("critique", label.critique, label.critique is not None, "why it could be known"),
+        ("code", label.code, label.code == "determinable", "the code determinable"),
+    )
+    for field, found, holds, expected in wanted:
+        if not holds:
+            where = Where(field=field)
+            raise InputError(Problem(f"{quote(challenge.id)} made void with {quote(found)}", expected, where=where))
 
 
 def _counts(profile: Profile, challenge: Challenge) -> dict[str, Literal["pass", "fail"]]:
