@@ -16,12 +16,12 @@ ROOT = Path(__file__).resolve().parents[1]
 
 NAMES = """
 Allow AuthorityGrant Board CalibrantError CalibrationStandard CannotCheck Challenge Check CheckFailed ClaimSpec
-DatasetValidation DecisionPolicy Estimate EvaluatorCapability Evidence Expectation Failure Finding Gating Gold
-GoldLabel GoldSet InputError Item JudgeAgreementStudy JudgeInstrument JudgedItem Judgement JudgementStore Label
-MachineError OpenPrediction Pace PanelInstrument Prediction PredictionResult Predictor ProbeReport Problem Profile
-Progress Question Request Resolution Resolver Response Run RunLocked Scorecard Seat Slice Standing Step StudyRating
-Subject SubjectIdentity Undefined Unscored Verdict Verification Where check gate items_of judge_items judge_run
-load_board load_gold load_judge load_profile open_run predict probe_judge read_study run run_async study_from verify
+DatasetValidation DecisionPolicy Estimate EvaluatorCapability Evidence Expectation Failure Finding Gating Gold GoldLabel
+GoldSet InputError Item JudgeAgreementStudy JudgeInstrument JudgedItem Judgement JudgementStore Label MachineError
+OpenPrediction Pace PanelInstrument Prediction PredictionResult Predictor ProbeReport Problem Profile Progress Question
+Request Resolution Resolver Response Roster Run RunLocked Scorecard Seat Slice Standing Step StudyRating Subject
+SubjectIdentity Undefined Unscored Verdict Verification Where check gate items_of judge_items judge_run load_board
+load_gold load_judge load_profile load_roster open_run predict probe_judge read_study run run_async study_from verify
 withhold write_study __version__
 """.split()
 

@@ -336,7 +336,7 @@ def _see_whether_it_settles(in_half: Challenge, facts: Sequence[Raw], looked: _L
 
 def _masked(fact: Raw) -> str:
     """The fact as a message may give it: how it starts, where it is long."""
-    text = fact if isinstance(fact, str) else str(fact)
+    text = ("yes" if fact else "no") if isinstance(fact, bool) else str(fact)
     if len(text) <= LONGEST_SAID:
         return quote(text)
     return f"{quote(text[:12])}… ({len(text)} characters)"

@@ -1,0 +1,260 @@
+"""``derive`` and ``check --against``: from a roster to a board that covers it, from in-halves to out-halves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import calibrant
+from calibrant.runs.files import open_document
+from calibrant.runs.outline import outline
+from calibrant.runs.rosters import derived_from
+from tests.cli.rigs import invoke
+from tests.grounding.rosters import SMALL
+from tests.runs.test_outline import filled
+
+BOARD = """\
+# A board of mine.
+schema: calibrant.board.v1
+profile: default
+frame: discovery
+seats:
+  - {id: clerk, lane: what stands in the files}
+challenges:
+  - id: one-in   # the first
+    seat: clerk
+    test_type: grounding
+    attribute: lane
+    half: in
+    pair_id: one
+    prompt: What stands in the file?
+    evidence: [{text: a hippopotamus}]
+    outcome: {kind: text}
+    resolver: {kind: facts, value: hippopotamus}
+"""
+
+
+@pytest.fixture
+def roster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "roster.json"
+    path.write_text(json.dumps(SMALL), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "board.yaml"
+    path.write_text(BOARD, encoding="utf-8")
+    return path
+
+
+def covering(roster: Path) -> Path:
+    """A board that covers the roster."""
+    path = roster.with_name("whole.yaml")
+    path.write_text(filled(outline(*derived_from(open_document(roster)))), encoding="utf-8")
+    return path
+
+
+# --- rosters --------------------------------------------------------------------------------------------------------
+
+
+def test_a_roster_tells_its_pairs_with_what_to_write_and_what_is_next(roster: Path) -> None:
+    done = invoke("derive", roster)
+    assert done.code == 0
+    assert done.out.startswith("The roster A small team asks for 9 pairs of 3 roles.\n")
+    assert 'science defers "what a library promises" to platform' in done.out
+    assert "which version is installed here" in done.out
+    assert f"calibrant derive {roster} --out outline.yaml" in done.out
+    assert invoke("derive", roster, "--markdown").out.startswith("**The roster A small team")
+
+
+def test_a_roster_as_json_is_the_same_each_time(roster: Path) -> None:
+    first, second = invoke("derive", roster, "--json"), invoke("derive", roster, "--json")
+    assert first == second
+    told = json.loads(first.out)
+    assert told["roster_sha256"] == calibrant.load_roster(roster).digest()
+    case = next(case for case in told["cases"] if case["pair_id"] == "science.guarantees")
+    assert [half["settled_by"] for half in case["challenges"]] == [[], ["other-lane"]]
+
+
+def test_an_outline_is_written_and_never_over_a_file(roster: Path, tmp_path: Path) -> None:
+    out = tmp_path / "outline.yaml"
+    done = invoke("derive", roster, "--out", out)
+    assert (done.code, f"calibrant check {out} --against {roster}" in done.out) == (0, True)
+    written = out.read_text(encoding="utf-8")
+    out.write_text("mine", encoding="utf-8")
+    refused = invoke("derive", roster, "--out", out)
+    assert refused.code == 2
+    assert "which is there already" in refused.err
+    assert out.read_text(encoding="utf-8") == "mine"
+    assert invoke("derive", roster, "--out", out, "--force").code == 0
+    assert out.read_text(encoding="utf-8") == written
+
+
+@pytest.mark.parametrize(
+    ("out", "said"), [("x.json", "one that ends in"), ("gone/x.yaml", "no folder"), (".", "the file name")]
+)
+def test_a_place_where_no_outline_can_be_is_refused(roster: Path, out: str, said: str) -> None:
+    refused = invoke("derive", roster, "--out", out)
+    assert (refused.code, refused.out) == (2, "")
+    assert said in refused.err
+
+
+def test_only_what_a_board_lacks_is_derived(roster: Path, tmp_path: Path) -> None:
+    whole = covering(roster)
+    assert invoke("derive", roster, "--missing-from", whole, "--out", "x.yaml").out.startswith(
+        "The board has every pair"
+    )
+    assert not (tmp_path / "x.yaml").exists()
+    text = whole.read_text(encoding="utf-8")
+    whole.write_text(text.replace("attribute: beside.platform", "attribute: other"), encoding="utf-8")
+    done = invoke("derive", roster, "--missing-from", whole, "--json")
+    assert [case["pair_id"] for case in json.loads(done.out)["cases"]] == ["sysadmin.beside.platform"]
+    assert invoke("derive", roster, "--missing-from", whole, "--out", "x.yaml").out.startswith(
+        "The board lacks 1 pair of"
+    )
+    outlined = (tmp_path / "x.yaml").read_text(encoding="utf-8")
+    assert outlined.count("- id: sysadmin.beside.platform") == 2
+    assert "id: science" not in outlined
+
+
+def test_a_profile_has_the_test_types_that_a_roster_names(roster: Path, tmp_path: Path) -> None:
+    house = tmp_path / "profiles"
+    house.mkdir()
+    types = [{"id": "facts", "rule": "grounding", "paired": "required", "label_set": "pf", "graders": ["mechanical"]}]
+    labels = [{"id": "pf", "labels": [{"name": "pass", "counts": "pass"}, {"name": "fail", "counts": "fail"}]}]
+    profile = {"schema": "calibrant.profile.v1", "id": "house", "label_sets": labels, "test_types": types}
+    (house / "house.json").write_text(json.dumps(profile), encoding="utf-8")
+    roster.write_text(json.dumps({**SMALL, "test_type": "facts"}), encoding="utf-8")
+    refused = invoke("derive", roster)
+    assert refused.code == 2
+    assert "roster.json:1: test_type: found the test type" in refused.err
+    (tmp_path / "boards").mkdir()
+    done = invoke("derive", roster, "--profile", "profiles/house.json", "--out", "boards/b.yaml")
+    assert done.code == 0
+    assert '\nprofile: "../profiles/house.json"\n' in (tmp_path / "boards" / "b.yaml").read_text(encoding="utf-8")
+
+
+def test_a_board_in_place_of_a_roster_is_told_apart(board: Path) -> None:
+    refused = invoke("derive", board)
+    assert refused.code == 2
+    assert f"found a board; expected a roster. To derive out-halves from its in-halves: calibrant derive {board}" in (
+        refused.err
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("one-in",),
+        ("--allow-command", "nproc"),
+        ("--json", "--markdown"),
+        ("--withhold", "--profile", "default"),
+        ("--withhold", "--missing-from", "b.yaml"),
+        ("--profile", "p.yaml", "--missing-from", "b.yaml"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(roster: Path, options: tuple[str, ...]) -> None:
+    assert invoke("derive", roster, *options).code == 2
+
+
+# --- check --against ------------------------------------------------------------------------------------------------
+
+
+def test_a_board_that_covers_its_roster_passes(roster: Path) -> None:
+    done = invoke("check", covering(roster), "--against", roster)
+    assert done.code == 0
+    assert "Against the roster" in done.out
+    told = json.loads(invoke("check", covering(roster), "--against", roster, "--json").out)
+    assert (told["passed"], told["coverage"]["extra"], len(told["coverage"]["cases"])) == (True, 0, 9)
+
+
+def test_a_board_that_lacks_something_is_refused_and_extra_is_not(roster: Path) -> None:
+    whole = covering(roster)
+    text = whole.read_text(encoding="utf-8")
+    whole.write_text(text.replace("attribute: beside.platform", "attribute: lane.other"), encoding="utf-8")
+    done = invoke("check", whole, "--against", roster)
+    assert done.code == 2
+    assert "no pair of the case sysadmin.beside.platform (sysadmin is easily confused with platform)" in done.out
+    whole.write_text(f"{text}  - {{id: x, seat: science, test_type: role-fit, attribute: fit, prompt: p, target: t}}\n")
+    done = invoke("check", whole, "--against", roster)
+    assert done.code == 0
+    assert 'found the attribute "fit", which no case of "science" has' in done.out
+
+
+def test_a_roster_that_is_none_is_refused(roster: Path) -> None:
+    whole = covering(roster)
+    roster.write_text(json.dumps({**SMALL, "roles": [{"id": "sysadmin"}]}), encoding="utf-8")
+    refused = invoke("check", whole, "--against", roster)
+    assert refused.code == 2
+    assert "without a lane" in refused.err
+    told = json.loads(invoke("check", whole, "--against", roster, "--json").out)
+    assert (told["passed"], "without a lane" in told["problems"][0]["text"]) == (False, True)
+
+
+def test_a_board_is_held_against_a_roster_in_python(roster: Path) -> None:
+    whole = covering(roster)
+    for against in (roster, calibrant.load_roster(roster)):
+        found = calibrant.check(whole, against=against)
+        assert found.passed
+        assert found.coverage is not None
+        assert found.coverage.missing == ()
+    assert calibrant.check(whole).coverage is None
+
+
+# --- withhold -------------------------------------------------------------------------------------------------------
+
+
+def test_out_halves_are_printed_to_paste_and_can_be(board: Path) -> None:
+    done = invoke("derive", board, "--withhold")
+    assert done.code == 0
+    line = "  - {id: one-out, half: out, pair_id: one, withhold: one-in}\n"
+    assert f"To paste under `challenges`\n{line}" in done.out
+    board.write_text(BOARD + line, encoding="utf-8")
+    assert invoke("check", board).code == 0
+
+
+def test_a_whole_board_is_written_with_the_words_of_its_author(board: Path) -> None:
+    out = board.with_name("paired.yaml")
+    assert invoke("derive", board, "--withhold", "one-in", "--out", out).code == 0
+    added = "  - {id: one-out, half: out, pair_id: one, withhold: one-in}\n"
+    assert out.read_text(encoding="utf-8") == BOARD + added
+    assert invoke("check", out).code == 0
+    assert invoke("derive", board, "--withhold", "--out", out).code == 2
+    assert invoke("derive", board, "--withhold", "--out", board, "--force").code == 0
+    assert board.read_text(encoding="utf-8") == out.read_text(encoding="utf-8")
+
+
+def test_a_leak_is_refused_and_nothing_is_written(board: Path) -> None:
+    board.write_text(BOARD.replace("in the file?", "in the hippopotamus file?"), encoding="utf-8")
+    out = board.with_name("paired.yaml")
+    done = invoke("derive", board, "--withhold", "--out", out)
+    assert done.code == 2
+    assert 'board.yaml:8: challenges[0].prompt: found the fact "hippopotamus" of "one-in" in the prompt' in done.out
+    assert not out.exists()
+    told = json.loads(invoke("derive", board, "--withhold", "--json").out)
+    assert (told["passed"], told["out_halves"], len(told["problems"])) == (False, [], 1)
+
+
+def test_another_folder_is_refused_for_the_paths_in_the_board(board: Path, tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    refused = invoke("derive", board, "--withhold", "--out", "deep/board.yaml")
+    assert refused.code == 2
+    assert "in another folder than the board" in refused.err
+
+
+def test_what_is_asked_is_said_before_and_needs_to_be_allowed(board: Path) -> None:
+    text = BOARD.replace("{kind: facts, value: hippopotamus}", "{kind: command, argv: [echo, hippopotamus]}")
+    board.write_text(text, encoding="utf-8")
+    refused = invoke("derive", board, "--withhold")
+    assert (refused.code, refused.out) == (2, "")
+    assert "challenges[0].resolver.argv" in refused.err
+    done = invoke("derive", board, "--withhold", "--allow-command", "echo", "--json")
+    assert done.err.startswith("runs: echo hippopotamus\n")
+    assert json.loads(done.out)["executed"] == ["runs: echo hippopotamus"]
+    shown = invoke("derive", board, "--withhold", "--allow-command", "echo", "--markdown").out
+    assert "```text\n  - {id: one-out, half: out, pair_id: one, withhold: one-in}\n```" in shown
