@@ -148,7 +148,8 @@ def calibration_error_interval(
     they were seen; at each place the answers are drawn anew, a binomial for each bin, and the error computed. The
     interval holds the errors under which the one that was seen is neither among the (1 - level) / 2 least nor among
     the greatest. For confidences that are right, its lower end is 0 in all but (1 - level) / 2 of cases, whatever the
-    number of answers. The value is the debiased error, held inside the interval.
+    number of answers. An error below what confidences that are right usually have says no more than that one would.
+    The value is the debiased error, held inside the interval.
 
     Source: R. Roelofs et al. (2022) for the simulation at 0, J. Bröcker and L. A. Smith (2007) for resampling under
     consistency; the inversion is that of G. Casella and R. L. Berger, "Statistical inference", section 9.2.1.
@@ -278,8 +279,12 @@ class _Line:
 
     def between(self, seen: float, tail: float) -> tuple[float, float]:
         """The least and the greatest error under which one as ``seen`` is not among the ``tail`` of draws."""
-        low = self._first(lambda place: self._share(place, seen, above=True) > tail)
-        high = self._first(lambda place: self._share(place, seen, above=False) <= tail)
+        import numpy as np
+
+        usual = float(np.median(self._errors(0.0)))
+        low = self._first(lambda place: float((self._errors(place) >= seen - 1e-12).mean()) > tail)
+        most = max(seen, usual) + 1e-12
+        high = self._first(lambda place: float((self._errors(place) <= most).mean()) <= tail)
         return self._error(low), self._error(high)
 
     def _first(self, holds: Callable[[float], bool]) -> float:
@@ -302,15 +307,15 @@ class _Line:
 
         return float(self.weight @ np.abs(self._rates(place) - self.confidence))
 
-    def _share(self, place: float, seen: float, *, above: bool) -> float:
-        """The share of draws whose error is at least, or at most, the one that was ``seen``."""
+    def _errors(self, place: float) -> Floats:
+        """The error of each draw at a place."""
         import numpy as np
 
         errors = np.zeros(self.uniform.shape[1])
         for number, rate in enumerate(self._rates(place).tolist()):
             drawn = self._drawn(number, rate) / self.units[number]
             errors += self.weight[number] * np.abs(drawn - self.confidence[number])
-        return float((errors >= seen - 1e-12).mean() if above else (errors <= seen + 1e-12).mean())
+        return errors
 
     def _drawn(self, number: int, rate: float) -> Floats:
         """A binomial for each draw: exact by its distribution function, or a rounded normal where it is near enough."""

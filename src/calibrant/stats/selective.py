@@ -64,7 +64,7 @@ def risk_coverage(forecasts: Forecasts) -> RiskCoverage | Undefined:
     losses = np.bincount(at, 1 - forecasts.right)
     kept, lost = np.cumsum(counts), np.cumsum(losses)
     steps = tuple(
-        Step(rounded(-threshold), rounded(count / n), rounded(loss / count))
+        Step(-threshold, rounded(count / n), rounded(loss / count))
         for threshold, count, loss in zip(thresholds.tolist(), kept.tolist(), lost.tolist(), strict=True)
     )
     rising = np.repeat(losses / counts, counts)
