@@ -40,7 +40,7 @@ from calibrant.subjects import command, lines, local, model, python, replay
 from calibrant.subjects.registry import BUILT_IN as SCHEMES
 from calibrant.units import Unread
 from calibrant.world import command as world_command
-from calibrant.world import browser, facts, file, pending, program, reading, sql, unsettled
+from calibrant.world import browser, facts, file, http, pending, program, reading, sql, unsettled
 from calibrant.world import python as world_python
 from calibrant.world.registry import BUILT_IN as KINDS
 from tests.cli.rigs import invoke, run_of
@@ -94,6 +94,7 @@ FIELDS: dict[str, dict[str, tuple[type[Record], ...]]] = {
         "file": (file.FileParams,),
         "python": (world_python.PythonParams,),
         "browser": (browser.BrowserParams,),
+        "http": (http.HttpParams,),
         "run": (program.RunParams,),
         "sql": (sql.SqlParams,),
         "pending": (pending.PendingParams, pending.Settlement),

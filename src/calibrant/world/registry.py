@@ -33,6 +33,7 @@ from calibrant.world.browser import browser
 from calibrant.world.command import command
 from calibrant.world.facts import facts
 from calibrant.world.file import file
+from calibrant.world.http import http
 from calibrant.world.measurement import measurement
 from calibrant.world.pending import pending
 from calibrant.world.program import program
@@ -51,6 +52,7 @@ BUILT_IN: Final[Mapping[str, ResolverFactory]] = {
     "facts": facts,
     "file": file,
     "future": future,
+    "http": http,
     "measurement": measurement,
     "other-lane": other_lane,
     "pending": pending,
