@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from calibrant import canonical
-from calibrant.errors import quote
+from calibrant.errors import InputError, Problem, quote
 from calibrant.judging.capability import capability_of
 from calibrant.judging.judge import Judged, misread
 from calibrant.judging.panel import combined
@@ -31,7 +31,13 @@ def item_of(source: RunSource, challenge: Challenge, epoch: int, response: Respo
     Its fields: ``question``, ``response``, ``seat`` (the id), ``lane``; and where there is one, ``target`` (what
     passing means), ``context`` (the seat's system prompt), ``earlier`` (the turns before the question) and
     ``evidence`` (what the seat was shown). Its slice is the challenge's attribute, its author the subject's name.
+
+    Raises:
+        InputError: where the target is sealed.
     """
+    if challenge.sealed is not None and challenge.target is None:
+        fix = "Open the board (`calibrant board open`) and run that, with the answers of this run replayed."
+        raise InputError(Problem(f"the sealed target of {quote(challenge.id)}", "a target that can be judged by", fix))
     seat = source.header.seat(challenge.seat)
     shown = (f"{title}:\n{text}" if title else text for title, text in source.shown(challenge))
     texts = {

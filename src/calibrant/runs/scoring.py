@@ -178,10 +178,12 @@ def score(
     terms = source.terms
     scoring = Scoring(source.profile, terms.epochs, level=terms.level if level is None else level)
     nothing = Nothing()
+    sealed = 0
     for index, challenge in enumerate(source.challenges()):
         tasks = [Task(index, epoch) for epoch in range(1, terms.epochs + 1)]
         outcomes = [decided.outcome(task) for task in tasks]
         scoring.add(challenge, outcomes)
+        sealed += challenge.sealed is not None and sum(map(_is_pending, outcomes))
         nothing.add(challenge, decided.facts.of(tasks, outcomes))
     results = scoring.slices()
     head = ledger.head()
@@ -200,6 +202,7 @@ def score(
         sentence=_sentence(source, board),
         warnings=(
             *_warnings(source, board),
+            *_warning_of_sealed(sealed),
             *decided.moving.warning(ledger, source),
             *_warnings_of_judges(ledger),
         ),
@@ -246,6 +249,16 @@ def _warnings(source: RunSource, board: Slice) -> Iterator[str]:
         yield f"{invalid} out-half answers are void: their fact turned out to be determinable. Mend the board."
     if board.unanswered:
         yield f"{board.unanswered} questions got no answer; the worst-case figures count them as failed."
+
+
+def _is_pending(outcome: Outcome) -> bool:
+    return outcome.decision is not None and outcome.decision.code == "pending"
+
+
+def _warning_of_sealed(pending: int) -> Iterator[str]:
+    if pending:
+        wait = "1 fact is sealed: it waits" if pending == 1 else f"{pending} facts are sealed: they wait"
+        yield f"{wait} for the answers of the board (resolve the run with --answers)."
 
 
 def _warnings_of_judges(ledger: Ledger) -> Iterator[str]:

@@ -316,6 +316,8 @@ class _Verifier:
             written = read_fact(challenge.outcome, resolution.value)
             if written != resolution.value:
                 step.fail(f"entry {entry.seq}: the fact of {challenge.id} is not in its written form")
+        if resolution.value is not None and challenge.sealed not in (None, *resolution.evidence):
+            step.fail(f"entry {entry.seq}: the fact of {challenge.id} comes without the answer that its board seals")
         sealed = Sealed.from_stored(self._ledger.blob(resolution.sealed_sha256))
         self._decisions.take_resolution(task, sealed.expectation, resolution)
 

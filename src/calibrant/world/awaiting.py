@@ -46,6 +46,8 @@ def awaited(source: Source) -> Awaited:
         return _future(params, due)
     if source.kind == "sealed":
         return Awaited("the answers of the board", due, automatic=False)
+    if source.kind == "withheld" and isinstance(params.get("source"), Mapping):
+        return awaited(Source.model_validate(params["source"]))
     return Awaited(f"what a resolver of kind {line(source.kind)} says", due)
 
 
