@@ -136,7 +136,13 @@ def test_a_profile_has_the_test_types_that_a_roster_names(roster: Path, tmp_path
     (tmp_path / "boards").mkdir()
     done = invoke("derive", roster, "--profile", "profiles/house.json", "--out", "boards/b.yaml")
     assert done.code == 0
-    assert '\nprofile: "../profiles/house.json"\n' in (tmp_path / "boards" / "b.yaml").read_text(encoding="utf-8")
+    written = (tmp_path / "boards" / "b.yaml").read_text(encoding="utf-8")
+    assert '\nprofile: "../profiles/house.json"\n' in written
+    (tmp_path / "boards" / "b.yaml").write_text(filled(written.partition("\n\n  # platform.gu")[0]), encoding="utf-8")
+    assert invoke("derive", roster, "--missing-from", "boards/b.yaml", "--out", "rest.yaml").code == 0
+    rest = (tmp_path / "rest.yaml").read_text(encoding="utf-8")
+    assert "\nprofile:  # the path of the profile file\n" in rest
+    assert ("- id: platform.lane" in rest, "- id: platform.guarantees" in rest) == (False, True)
 
 
 def test_a_board_in_place_of_a_roster_is_told_apart(board: Path) -> None:

@@ -21,8 +21,16 @@ IN_FILES: dict[str, dict[str, Any]] = {
 
 
 def said(
-    folder: Path, resolver: dict[str, Any], *, fact: str = FACT, head: dict[str, Any] | None = None, **out: Any
+    folder: Path,
+    resolver: dict[str, Any],
+    *,
+    fact: str = FACT,
+    head: dict[str, Any] | None = None,
+    resolver_of_out: dict[str, Any] | None = None,
+    **out: Any,
 ) -> list[str]:
+    if resolver_of_out is not None:
+        out["resolver"] = resolver_of_out
     (folder / "facts.jsonl").write_text(json.dumps({"key": "a", "value": int(fact)}), encoding="utf-8")
     (folder / "fact.txt").write_text(fact, encoding="utf-8")
     in_half, out_half = pair(0, fact)
@@ -41,9 +49,17 @@ def test_a_fact_of_a_file_in_what_an_out_half_shows_is_a_problem(tmp_path: Path,
     assert FACT not in problem
     (problem,) = said(tmp_path, resolver, evidence=[{"text": f"it was {FACT}"}])
     assert "in the evidence of its out-half" in problem
-    seat = {"id": "clerk", "lane": "x", "context": {"text": f"Remember {FACT}."}}
-    (problem,) = said(tmp_path, resolver, head={"seats": [seat]})
-    assert "in the context of its out-half" in problem
+
+
+@pytest.mark.parametrize("kind", IN_FILES)
+def test_what_a_seat_holds_counts_where_the_out_half_is_the_same_question(tmp_path: Path, kind: str) -> None:
+    resolver = IN_FILES[kind]
+    withheld = {"kind": "withheld", "of": "p0-in", "source": resolver}
+    for field, held in (("context", {"text": f"Remember {FACT}."}), ("evidence", [{"text": FACT}])):
+        head = {"seats": [{"id": "clerk", "lane": "x", field: held}]}
+        (problem,) = said(tmp_path, resolver, head=head, resolver_of_out=withheld)
+        assert f"in the {field} of its out-half" in problem
+        assert said(tmp_path, resolver, head=head) == []
 
 
 @pytest.mark.parametrize("kind", IN_FILES)

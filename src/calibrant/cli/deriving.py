@@ -19,7 +19,7 @@ from calibrant.records.documents import Document
 from calibrant.report.escape import visible
 from calibrant.report.roster import derived_json, derived_view, withheld_json, withheld_view
 from calibrant.report.view import Commands, Verbatim, View
-from calibrant.runs.boards import load_board, load_profile
+from calibrant.runs.boards import Board, load_board, load_profile
 from calibrant.runs.check import allowed_in
 from calibrant.runs.files import open_document, read_input
 from calibrant.runs.folder import write_whole
@@ -49,14 +49,20 @@ def derive_roster(path: Path, profile: str | None, missing_from: Path | None, ou
         cases = lacking(board, roster)
     if output.file is not None and cases:
         refuse_existing(output.file, force=output.force)
-        beside = os.path.relpath(profile, output.file.parent) if profile not in (None, "default") else "default"
-        write_whole(output.file, outline(roster, cases, beside).encode("utf-8"))
+        write_whole(output.file, outline(roster, cases, _profile_for(output.file, profile, board)).encode("utf-8"))
     if output.form == "json":
         print_json(derived_json(roster, cases))
     else:
         steps = _next(path, missing_from, output.file if cases else None, lacks=bool(cases))
         print_view(derived_view(roster, cases, steps, lacking=board is not None), output.form)
     return 0
+
+
+def _profile_for(out: Path, given: str | None, board: Board | None) -> str | None:
+    """What the outline has under ``profile``; None where that is a file whose path is not known."""
+    if board is not None and board.profile != load_profile("default"):
+        return None
+    return "default" if given in (None, "default") else os.path.relpath(given, out.parent)
 
 
 def _refuse_board(document: Document, path: Path) -> None:

@@ -96,12 +96,18 @@ def _reads_a_file(in_half: Challenge) -> bool:
 
 
 def _shown(out_half: Challenge, header: BoardHeader) -> Iterator[tuple[str, str]]:
-    """What the out-half shows that is known without capturing anything."""
-    seat = header.seat(out_half.seat)
+    """What the out-half shows that is known without capturing anything.
+
+    What the seat holds in both halves counts where the out-half is the same question (`withheld`). One that asks for
+    something else does not ask for this fact, and a word of it that stands in the context gives nothing away.
+    """
     for text in (out_half.prompt, *(turn.content for turn in out_half.turns)):
         if text is not None:
             yield "prompt", text
-    for piece in (*seat.evidence, *out_half.evidence):
+    seat = header.seat(out_half.seat)
+    same = out_half.resolver is not None and out_half.resolver.kind == "withheld"
+    for piece in (*(seat.evidence if same else ()), *out_half.evidence):
         if piece.text is not None:
             yield "evidence", piece.text
-    yield "context", seat.context
+    if same:
+        yield "context", seat.context

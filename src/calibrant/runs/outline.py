@@ -18,23 +18,24 @@ _EXAMPLES: Final = (
 )
 
 
-def outline(roster: Roster, cases: Iterable[Case], profile: str = "default") -> str:
+def outline(roster: Roster, cases: Iterable[Case], profile: str | None = "default") -> str:
     """A board in YAML with every seat of ``roster`` and both halves of every case, but for what has to be written.
 
-    `load_board` names every place that is still empty, with its line. ``profile`` is what stands under ``profile``.
+    `load_board` names every place that is still empty, with its line. ``profile`` is what stands under ``profile``;
+    None leaves that to be written too.
     """
     cases = tuple(cases)
     return "\n".join([*_head(roster, cases, profile), *_seats(roster, cases), *_challenges(cases)]) + "\n"
 
 
-def _head(roster: Roster, cases: tuple[Case, ...], profile: str) -> Iterator[str]:
+def _head(roster: Roster, cases: tuple[Case, ...], profile: str | None) -> Iterator[str]:
     name = f" for the roster {quoted(roster.title)}" if roster.title else ""
     pairs = "1 pair" if len(cases) == 1 else f"{len(cases)} pairs"
     yield from _comment(
         f"The outline of a board{name}: {pairs}. Fill in what is empty; the comments say what to write."
     )
     yield f"schema: {BoardHeader.schema_name}"
-    yield f"profile: {scalar(profile)}"
+    yield "profile:  # the path of the profile file" if profile is None else f"profile: {scalar(profile)}"
     yield "frame:  # discovery: the items were picked; representative: they were drawn so that a rate may be quoted"
     if roster.title:
         yield f"title: {quoted(roster.title)}"
