@@ -188,6 +188,21 @@ def test_options_are_checked_at_their_place() -> None:
     assert "challenges[0].outcome.options: found no option for (3, 9]" in said(pair(outcome=outcome))
 
 
+def test_options_that_are_wider_than_an_answer_may_be_are_warned_about() -> None:
+    options = (Option(name="near", covers="[0, 3]"), Option(name="far", covers="[4, )"))
+    range_of = {"plausible": (Decimal(0), Decimal(9)), "options": options}
+    warned = check_board(header(), PROFILE, pair(outcome=Number(kind="number", max_width=Decimal(4), **range_of)))
+    told = [str(warning) for warning in warned.warnings if "max_width" in str(warning)]
+    assert [text.partition(": ")[0] for text in told] == [f"challenges[{n}].outcome.options[1].covers" for n in (0, 1)]
+    assert 'the option "far" covering [4, ), 5 wide; expected options at most 4 wide' in told[0]
+    assert warned.problems == []
+    fine = check_board(header(), PROFILE, pair(outcome=Number(kind="number", max_width=Decimal(5), **range_of)))
+    assert not [warning for warning in fine.warnings if "max_width" in str(warning)]
+    endless = Number(kind="number", max_width=Decimal(5), options=options)
+    found = check_board(header(), PROFILE, pair(outcome=endless))
+    assert any("covering [4, ), without an end" in str(warning) for warning in found.warnings)
+
+
 def test_a_question_that_is_asked_twice_is_warned_about_where_it_stands_again() -> None:
     label = {"half": None, "pair": None, "outcome": None, "resolver": None, "test_type": "role-fit", "target": "t"}
     once = challenge("a", **label, prompt="Same?")

@@ -171,6 +171,11 @@ RECORDS: dict[type[Record], list[dict[str, Any]]] = {
         {"stance": "infer", "interval": ["1", 8]},
         {"stance": "assert", "value": ["a", "b"]},
         {"stance": "decline"},
+        {
+            "stance": "assert",
+            "option": "low",
+            "options": [{"name": "low", "covers": "[0, 10)"}, {"name": "high", "covers": "[10 ms, 0.1 s]"}],
+        },
     ],
     Sealed: [
         {"nonce": "0f" * 16, "expectation": {"stance": "assert", "value": True}},

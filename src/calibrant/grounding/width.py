@@ -176,6 +176,8 @@ def _around(value: Decimal, outcome: Number | Interval) -> Covering:
     if not part:
         return near
     size, sign = abs(value), -1 if value < 0 else 1
+    if not size and part >= 1:
+        return portion.open(-portion.inf, portion.inf)
     beyond = portion.closedopen(size / (1 + part), portion.inf) if part >= 1 else portion.empty()
     same = beyond if part >= 1 else portion.closed(size / (1 + part), size / (1 - part))
     other = portion.closedopen(size / (part - 1), portion.inf) if part > 1 else portion.empty()
