@@ -162,17 +162,18 @@ def _unknown(name: str, path: tuple[str | int, ...], roles: tuple[str, ...]) -> 
 def _odd_boundaries(roster: Roster) -> Iterator[Fault]:
     ids = [boundary.id for boundary in roster.boundaries]
     yield from _repeated(ids, "the boundary", lambda at: ("boundaries", at, "id"))
+    roles = frozenset(roster.role_ids)
     for index, boundary in enumerate(roster.boundaries):
         here = ("boundaries", index)
         if boundary.id in RESERVED:
             yield Fault((*here, "id"), f"the boundary {quote(boundary.id)}", "another id: derived ids use this word")
         named = [("owner", boundary.owner), *(("defers", name) for name in boundary.defers)]
         for place, (field, name) in enumerate(named):
-            if name not in roster.role_ids:
+            if name not in roles:
                 path = (*here, field) if field == "owner" else (*here, field, place - 1)
                 yield _unknown(name, path, roster.role_ids)
         yield from _odd_deferring(boundary, here)
-        yield from _odd_grants(boundary, here, roster.role_ids)
+        yield from _odd_grants(boundary, here, roster.role_ids, roles)
 
 
 def _odd_deferring(boundary: Boundary, here: tuple[str | int, ...]) -> Iterator[Fault]:
@@ -186,13 +187,15 @@ def _odd_deferring(boundary: Boundary, here: tuple[str | int, ...]) -> Iterator[
         yield Fault(path, found, "roles beside the owner", "Take it out of `defers`, or name another owner.")
 
 
-def _odd_grants(boundary: Boundary, here: tuple[str | int, ...], roles: tuple[str, ...]) -> Iterator[Fault]:
+def _odd_grants(
+    boundary: Boundary, here: tuple[str | int, ...], listed: tuple[str, ...], roles: frozenset[str]
+) -> Iterator[Fault]:
     names = [grant.role for grant in boundary.grants]
     yield from _repeated(names, "a grant to", lambda at: (*here, "grants", at, "role"))
     for index, name in enumerate(names):
         path = (*here, "grants", index, "role")
         if name not in roles:
-            yield _unknown(name, path, roles)
+            yield _unknown(name, path, listed)
         elif name == boundary.owner:
             found = f"a grant to the owner {quote(name)}"
             yield Fault(path, found, "a role that defers", "Drop it: the owner needs no grant.")
@@ -204,6 +207,7 @@ def _odd_grants(boundary: Boundary, here: tuple[str | int, ...], roles: tuple[st
 
 def _odd_couples(roster: Roster) -> Iterator[Fault]:
     seen: dict[tuple[str, str], int] = {}
+    roles = frozenset(roster.role_ids)
     for index, couple in enumerate(roster.adjacent):
         if seen.setdefault(couple, index) != index:
             yield Fault(
@@ -213,5 +217,5 @@ def _odd_couples(roster: Roster) -> Iterator[Fault]:
             found = f"{quote(couple[0])} beside itself"
             yield Fault(("adjacent", index), found, "two roles whose lanes are easily confused")
         for name in dict.fromkeys(couple):
-            if name not in roster.role_ids:
+            if name not in roles:
                 yield _unknown(name, ("adjacent", index), roster.role_ids)
