@@ -45,7 +45,7 @@ def test_a_run_is_found_by_what_a_person_would_call_it(finished: Path, reference
 def test_every_command_that_a_page_ends_with_works(finished: Path) -> None:
     page = invoke("show").out
     steps = [line.split("  ")[1] for line in page.partition("\nNext\n")[2].splitlines()]
-    assert len(steps) == 2
+    assert len(steps) == 3
     for step in steps:
         assert invoke(*step.split()[1:]).code == 0
 

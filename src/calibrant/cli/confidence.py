@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,7 +32,7 @@ def show_confidence(reference: str, runs: Path | None, form: str, asked: Asked) 
     how = How(
         bins=asked.bins if asked.bins is not None else BINS,
         binning=_binning(asked.binning),
-        sure=_sure(asked.sure),
+        sure=asked.sure if asked.sure is not None else SURE,
         level=run.terms.level,
     )
     figures = run.confidence(how)
@@ -45,12 +44,6 @@ def show_confidence(reference: str, runs: Path | None, form: str, asked: Asked) 
     if asked.plot is not None:
         write_plots(view, asked.plot)
     return 0
-
-
-def _sure(given: float | None) -> float:
-    if given is not None and math.isnan(given):
-        raise InputError(Problem("not a number", "a probability from 0 to 1", where=Where(field="--sure")))
-    return SURE if given is None else given
 
 
 def _binning(given: str | None) -> Binning:

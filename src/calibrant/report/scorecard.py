@@ -229,5 +229,7 @@ def _next(board: Slice, run: str) -> Section:
         how = f"labels those of the {board.awaiting_grader} that a judge may grade"
         rows.append((f"calibrant judge run {run} --judge FILE", how))
     rows.append((f"calibrant show {run} --items", "shows every answer with what became of it"))
+    if board.confidence is not None and board.confidence.scored:
+        rows.append((f"calibrant show {run} --confidence", "shows what the stated confidences were worth"))
     rows.append((f"calibrant verify {run}", "derives all of this again from the ledger"))
     return Commands("Next", tuple(rows))
