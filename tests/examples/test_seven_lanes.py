@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
+import os
 import re
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections import Counter
 from contextlib import closing
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -26,6 +26,9 @@ from calibrant.runs.verify import verify
 from calibrant.world import chromium
 from calibrant.world.base import Finding, Question, Resolver
 from calibrant.world.registry import BUILT_IN, World
+from tests.cli.rigs import invoke
+from tests.docs.console import ROOT, Block, blocks_of, commands_of, fits
+from tests.docs.console import run as walk
 from tests.examples.loading import EXAMPLES, load
 
 HERE = EXAMPLES / "seven-lanes"
@@ -38,11 +41,13 @@ ASKS = ("browser", "command", "file", "python", "run", "sql")
 NO_BROWSER = chromium.obstacle()
 needs_browser = pytest.mark.skipif(NO_BROWSER is not None, reason=NO_BROWSER or "")
 
+Asked: TypeAlias = dict[bytes, asyncio.Future[Finding]]
+
 
 class Once:
     """A resolver that asks the world the first time; the runs of this file share what it said then."""
 
-    def __init__(self, inner: Resolver, key: bytes, found: dict[bytes, Finding]) -> None:
+    def __init__(self, inner: Resolver, key: bytes, found: Asked) -> None:
         self._inner, self._key, self._found = inner, key, found
 
     def __getattr__(self, name: str) -> Any:
@@ -50,8 +55,8 @@ class Once:
 
     async def resolve(self, question: Question) -> Finding:
         if self._key not in self._found:
-            self._found[self._key] = await self._inner.resolve(question)
-        return self._found[self._key]
+            self._found[self._key] = asyncio.ensure_future(self._inner.resolve(question))
+        return await self._found[self._key]  # one that is done can be awaited in the loop of a later run, too
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +67,7 @@ def board() -> Board:
 @pytest.fixture(scope="module")
 def runs(board: Board, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     """A run of each scripted seat, on one asking of this machine."""
-    found: dict[bytes, Finding] = {}
+    found: Asked = {}
     with pytest.MonkeyPatch.context() as patch:
         for kind in ASKS:
 
@@ -243,25 +248,45 @@ def test_without_a_browser_the_page_is_out_of_reach_and_nothing_else(
     assert (whole.pairs["grounded"], whole.pairs_missing, whole.non_scores["unreachable"]) == (1, 2, 2)
 
 
+# --- what the tutorial shows ----------------------------------------------------------------------------------------
+
+
+def blocks_that(reason: str) -> list[Block]:
+    """The blocks of the tutorial that its own test leaves to this one, for a reason."""
+    page = (ROOT / "docs" / "tutorial" / "seven-lanes.md").read_text(encoding="utf-8")
+    return [b for b in blocks_of(page) if b.mark == "not run" and b.text == f"the example's own test {reason}"]
+
+
+@needs_browser
+@pytest.mark.parametrize("seat", ["perfect", "bluffing", "hedging"])
+def test_the_tutorial_shows_the_scorecards(runs: dict[str, Run], seat: str) -> None:
+    commands = [c for block in blocks_that("compares its scorecards") for c in commands_of(block)]
+    shown = [
+        c.output for c in commands if c.text.endswith(f"boards/seven-lanes.yaml --subject python:seats_scripted.{seat}")
+    ]
+    assert len(shown) == 1
+    told = [re.sub(r"\b\d{4}-\d\d-\d\d\b", "…", line) for line in shown[0][1:]]  # without the id of the run
+    assert fits(told, invoke("show", runs[seat].folder).out)
+
+
+def test_what_the_tutorial_shows_is_what_happens(tmp_path: Path) -> None:
+    here = tmp_path / "seven-lanes"
+    shutil.copytree(HERE, here, ignore=shutil.ignore_patterns("runs", "measured", "__pycache__"))
+    commands = [command for block in blocks_that("runs it") for command in commands_of(block)]
+    assert len(commands) >= 6
+    assert walk([*commands], here) == []
+
+
 # --- predictions ----------------------------------------------------------------------------------------------------
 
 
-def test_a_prediction_is_pending_until_it_is_measured_and_what_was_there_before_does_not_count(tmp_path: Path) -> None:
+def test_what_was_measured_before_the_prediction_does_not_count(tmp_path: Path) -> None:
     here = tmp_path / "seven-lanes"
     shutil.copytree(HERE, here, ignore=shutil.ignore_patterns("runs", "measured", "__pycache__"))
     (here / "measured").mkdir()
-    measure(here, "lookup", "1000")
+    for name in ("lookup", "peak"):
+        (here / "measured" / f"{name}.txt").write_text("takes 1 times, 1 kB", encoding="utf-8")
+        os.utime(here / "measured" / f"{name}.txt", (1_000_000_000, 1_000_000_000))
     done = run(here / "boards" / "predicted.yaml", SEATS.perfect)
-    assert done.scorecard().results[0].pending == 2
-    measure(here, "lookup", "1000")
-    measure(here, "peak", "20000")
     done.resolve()
-    whole = done.scorecard().results[0]
-    assert (whole.pending, whole.pairs["grounded"]) == (0, 2)
-
-
-def measure(here: Path, name: str, size: str) -> None:
-    """Make the measurement that the board waits for."""
-    argv = [sys.executable, str(here / "experiments" / f"{name}.py"), size]
-    said = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60).stdout
-    (here / "measured" / f"{name}.txt").write_text(said, encoding="utf-8")
+    assert done.scorecard().results[0].pending == 2
