@@ -151,7 +151,7 @@ def test_runs_are_named_by_name_id_or_tags_and_no_name_is_a_query(said) -> None:
     assert said["no id"]["runs"] == said["empty"]["runs"] == said["deleted"]["runs"] == []
     assert values(said["it's \" odd; DROP"]) == ["0.1"]
     assert len(said["any"]["runs"]) > 5
-    assert sorted(values(said["before"])) == ["11.0", "20.0", "99.0"], "so that it can be said that they were there before"
+    assert sorted(values(said["before"])) == ["11.0", "20.0", "99.0"]
 
 
 def told_once(monkeypatch, *answers: Any) -> list[Any]:

@@ -36,11 +36,11 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
 def told(read: Any, file: str) -> dict[str, Any]:
     """What the header of one log says."""
     try:
-        refuse_bomb(file)
+        refuse_broken(file)
         log = read(file, header_only=True)
         return {
             "task": str(log.eval.task),
-            "status": str(log.status),
+            "status": "invalidated" if getattr(log, "invalidated", False) else str(log.status),
             "completed": str(log.stats.completed_at),
             "scores": [scored(score) for score in (log.results.scores if log.results is not None else [])],
         }
@@ -59,9 +59,14 @@ def scored(score: Any) -> dict[str, Any]:
     }
 
 
-def refuse_bomb(file: str) -> None:
-    """Refuse a packed log whose header would be larger than any header is."""
+def refuse_broken(file: str) -> None:
+    """Refuse a log that is not whole, and a packed one whose header would be larger than any header is.
+
+    Inspect's own reader takes the header of a plain log as soon as it has it, however the file ends.
+    """
     if not file.endswith(".eval"):
+        with open(file, "rb") as plain:  # noqa: PTH123 - this script imports little
+            json.load(plain)
         return
     with zipfile.ZipFile(file) as packed:
         sizes = {entry.filename: entry.file_size for entry in packed.infolist()}
