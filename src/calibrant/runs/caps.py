@@ -153,6 +153,8 @@ def _change(source: RunSource, item: Item, before: State | None, cap: int) -> st
     if before is None:
         return "unknown"
     after = _state_of(source, item, item.response.model_copy(update={"text": cut_at(item.response.text, cap)}))
+    if after is None:
+        return "unknown"
     return "same" if after == before else f"{before}-{after}"
 
 
