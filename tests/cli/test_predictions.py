@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -176,3 +177,29 @@ def test_the_next_commands_name_the_folder_that_was_named(tmp_path: Path) -> Non
     calibrant.predict("rain", event=True, runs=tmp_path / "my runs")
     done = invoke("predictions", "show", "--runs", tmp_path / "my runs")
     assert f"calibrant predictions verify --runs '{tmp_path}/my runs'" in done.out
+
+
+def test_pending_lists_open_predictions_too(tmp_path: Path) -> None:
+    calibrant.predict("rain", event=True, by="Inger", due="2099-01-01T00:00:00Z")
+    calibrant.predict("size", value=5, resolver={"kind": "file", "file": "out.txt", "read": "integer"})
+    calibrant.predict("done", event=True).observe(True)
+    listed = json.loads(invoke("pending", "--json").out)["owed"]
+    assert [(one["challenge"], one["seat"], one["automatic"]) for one in listed] == [
+        ("rain", "Inger", False),
+        ("size", "–", True),
+    ]
+    assert "calibrant predictions resolve" in invoke("pending").out
+    (tmp_path / "runs" / "predictions.db").write_bytes(b"x")
+    assert "predictions.db" in invoke("pending").out
+
+
+def test_resolve_watches_until_the_measurement_comes_or_the_time_is_up(tmp_path: Path) -> None:
+    calibrant.predict("size", value=5, resolver={"kind": "file", "file": "out.txt", "read": "integer"})
+    late = invoke("predictions", "resolve", "--watch", "--every", "0.1", "--until", "0.3s")
+    assert late.code == 3
+    assert "the time is up" in late.err
+    Timer(0.3, lambda: (tmp_path / "out.txt").write_text("5", encoding="utf-8")).start()
+    done = invoke("predictions", "resolve", "--watch", "--every", "0.1", "--until", "60s", "--json")
+    assert json.loads(done.out) == {"settled": 1, "ended": "settled", "owed": 0}
+    assert 'settled The prediction "size": 5; observed: 5; right.' in done.err
+    assert invoke("predictions", "resolve", "--every", "1").code == 2

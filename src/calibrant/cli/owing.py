@@ -21,6 +21,7 @@ from calibrant.report.owed import owed_json, owed_view
 from calibrant.report.recheck import recheck_json, recheck_view
 from calibrant.runs.folder import find_run, read_origin
 from calibrant.runs.owed import Owed, Unreadable, owed_in_runs, owed_of
+from calibrant.runs.predictionsowed import owed_in_book
 from calibrant.runs.run import Run
 from calibrant.runs.watching import Look
 from calibrant.values import format_duration, parse_instant
@@ -28,7 +29,7 @@ from calibrant.world.base import Allow
 
 OwedIn: TypeAlias = Callable[[Path, datetime], Iterator[Owed | Unreadable]]
 
-SOURCES: Final[tuple[OwedIn, ...]] = (owed_in_runs,)
+SOURCES: Final[tuple[OwedIn, ...]] = (owed_in_runs, owed_in_book)
 """What is asked, with the folder of runs and the time, for what is owed in a project."""
 
 _SPAN: Final = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*(s|m|min|h|d)")

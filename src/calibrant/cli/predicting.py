@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -9,14 +10,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from calibrant.cli.owing import Teller, read_until
 from calibrant.cli.places import runs_folder
 from calibrant.cli.printing import print_json, print_view, write_plots
 from calibrant.cli.trouble import Stopped, say
-from calibrant.errors import CheckFailed, InputError, Problem, Where, quote
+from calibrant.errors import CannotCheck, CheckFailed, InputError, Problem, Where, quote
 from calibrant.interop.forecasts import read_forecasts
 from calibrant.records.grounding import ResolverIdentity
 from calibrant.report.confidence import confidence_json, confidence_sections
 from calibrant.report.lines import aligned
+from calibrant.report.owed import owed_view
 from calibrant.report.predictions import (
     COLUMNS,
     NUMBERS,
@@ -34,7 +37,7 @@ from calibrant.report.predictions import (
 )
 from calibrant.runs.forecasts import Import, import_forecasts
 from calibrant.runs.predictionchecks import verify_book
-from calibrant.runs.predictionresolving import resolve_predictions
+from calibrant.runs.predictionresolving import resolve_predictions, watch_predictions
 from calibrant.runs.predictions import FORECASTS, PREDICTIONS, Book, Predicted, resolved
 from calibrant.runs.predictionscores import prediction_figures
 from calibrant.units import Unread, read_date
@@ -160,6 +163,24 @@ def resolve_open(wanted: Wanted, *, as_json: bool) -> int:
         print_json({"asked": asked, "settled": done.settled, "by_hand": done.by_hand})
     else:
         print_view(resolving_view(done))
+    return 0
+
+
+def watch_open(wanted: Wanted, *, every: float | None, until: str | None, quiet: bool, as_json: bool) -> int:
+    """Ask again and again until nothing settles by itself any more; 3 where the time was up before."""
+    end = None if until is None else read_until(until, datetime.now(UTC))
+    try:
+        with Teller(quiet=quiet) as teller:
+            watched = asyncio.run(watch_predictions(wanted.book, wanted.read, every=every, until=end, told=teller.told))
+    except KeyboardInterrupt:
+        raise Stopped("stopped; what was settled is kept; `calibrant predictions resolve --watch` goes on") from None
+    if as_json:
+        print_json({"settled": watched.settled, "ended": watched.ended, "owed": len(watched.owed)})
+    else:
+        print_view(owed_view(watched.owed, where="still"))
+    if watched.ended == "until":
+        say("calibrant: the time is up, and something may still settle by itself.")
+        return CannotCheck.exit_code
     return 0
 
 

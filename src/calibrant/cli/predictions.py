@@ -80,12 +80,44 @@ def observe(
     return observe_prediction(prediction, value, by, runs, as_json=json)
 
 
-@command("resolve", "Let predictions settle themselves.", "calibrant predictions resolve", within=predictions)
-def resolve(by: By = None, since: Since = None, runs: RunsFolder = None, json: Json = False) -> int:
-    """Ask the world about every open prediction that names a resolver. Nothing that is settled is asked again."""
-    from calibrant.cli.predicting import Wanted, resolve_open
+@command(
+    "resolve",
+    "Let predictions settle themselves.",
+    "calibrant predictions resolve --watch --until 2h",
+    within=predictions,
+)
+def resolve(
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Wait for what may settle by itself, and settle it as it comes about.")
+    ] = False,
+    every: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Seconds between two looks. [default: 2, growing to 60]", min=0.1),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="WHEN", help="Watch no longer than this: 2026-03-01T09:30:00Z, or 90s, 30m, 2h, 7d."),
+    ] = None,
+    by: By = None,
+    since: Since = None,
+    runs: RunsFolder = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> int:
+    """Ask the world about every open prediction that names a resolver. Nothing that is settled is asked again.
 
-    return resolve_open(Wanted(runs, False, None, by, since), as_json=json)
+    With --watch, ends when nothing is left that settles by itself (0), or when the time is up (3); what is settled by
+    then is kept, however it ends.
+    """
+    from calibrant.cli.predicting import Wanted, resolve_open, watch_open
+
+    for name, value in (("--every", every), ("--until", until)):
+        if value is not None and not watch:
+            raise typer.BadParameter("it goes with --watch", param_hint=name)
+    wanted = Wanted(runs, False, None, by, since)
+    if watch:
+        return watch_open(wanted, every=every, until=until, quiet=quiet, as_json=json)
+    return resolve_open(wanted, as_json=json)
 
 
 @command(

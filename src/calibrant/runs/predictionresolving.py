@@ -8,11 +8,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from calibrant import canonical
-from calibrant.errors import CalibrantError, quote
+from calibrant.errors import CalibrantError, RunLocked, quote
 from calibrant.records.grounding import Resolution, ResolverIdentity
 from calibrant.records.prediction import Prediction
+from calibrant.runs.owed import Owed
+from calibrant.runs.predicting import sentence
 from calibrant.runs.predictions import Book, Predicted, world_of
-from calibrant.runs.session import in_outcome
+from calibrant.runs.predictionsowed import owed_of_prediction
+from calibrant.runs.session import Clockwork, in_outcome
+from calibrant.runs.watching import Look, Watched, watch
 from calibrant.world.base import Finding, Question, line
 from calibrant.world.registry import World
 
@@ -53,9 +57,9 @@ async def resolve_predictions_async(
     waiting = [one for one in (book.read() if predictions is None else predictions) if one.is_open]
     due = [one for one in waiting if one.prediction.resolver is not None]
     done.by_hand = len(waiting) - len(due)
-    world, slots = world_of(book), asyncio.Semaphore(_AT_ONCE)
+    slots = asyncio.Semaphore(_AT_ONCE)
 
-    async def settle(one: Predicted) -> None:
+    async def settle(world: World, one: Predicted) -> None:
         async with slots:
             resolution, evidence = await _ask(world, one.prediction)
         with book.writing() as writing:
@@ -64,10 +68,40 @@ async def resolve_predictions_async(
         if progress is not None:
             progress(now)
 
-    async with asyncio.TaskGroup() as group:
+    async with world_of(book) as world, asyncio.TaskGroup() as group:
         for one in due:
-            group.create_task(settle(one))
+            group.create_task(settle(world, one))
     return done
+
+
+async def watch_predictions(
+    book: Book,
+    wanted: Callable[[], Iterable[Predicted]],
+    *,
+    every: float | None = None,
+    until: datetime | None = None,
+    told: Callable[[Look, float | None], None] = lambda *_: None,
+    clockwork: Clockwork | None = None,
+) -> Watched:
+    """Settle the predictions that ``wanted`` gives as they become settleable, until none settles by itself any more.
+
+    See `calibrant.runs.watching.watch`. May be stopped at any point; what was settled stays.
+    """
+    clock = clockwork if clockwork is not None else Clockwork()
+
+    async def look() -> Look:
+        try:
+            done = await resolve_predictions_async(book, wanted())
+        except RunLocked as busy:
+            return Look(owed=_owed(wanted(), clock.now()), busy=str(busy))
+        settled = tuple(sentence(one) for one in done.asked if not one.is_open)
+        return Look(settled, _owed(wanted(), clock.now()))
+
+    return await watch(look, clock, every=every, until=until, told=told)
+
+
+def _owed(predictions: Iterable[Predicted], now: datetime) -> tuple[Owed, ...]:
+    return tuple(owed_of_prediction(one).at(now) for one in predictions if one.is_open)
 
 
 async def _ask(world: World, prediction: Prediction) -> tuple[Resolution, Sequence[bytes]]:
