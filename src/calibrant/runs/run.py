@@ -366,19 +366,15 @@ async def run_async(
     """Check the board, seal the terms, ask the subject everything, settle what can be settled, write the scorecard.
 
     Args:
-        board: a board, or the path of its file.
-        subject: ``local``, ``replay:FILE``, ``command:ARGV``, ``python:MODULE.FUNCTION``, ``model:NAME``; a subject
-            object; or a function that answers a question.
+        board, subject: a board, or the path of its file; ``local``, ``replay:FILE``, ``command:ARGV``, ``model:NAME``,
+            ``python:MODULE.FUNCTION``, a subject object, or a function that answers a question.
         options: what is set for a subject that is named: ``{"temperature": 0}``.
-        epochs: how often each challenge is asked.
-        elicitation: the template; without one, the subject's own.
-        seed: the seed of the first epoch; later epochs count up from it.
-        level: the level of every interval.
+        epochs, seed: how often each challenge is asked; the seed of the first epoch, from which later ones count up.
+        elicitation, level: the template (without one, the subject's own); the level of every interval.
         runs, allow: the folder of runs, what the board may reach; without them, as the project file says.
         settle: false leaves everything sealed and the world unasked, until the run is resumed.
-        warned: called before anything starts, with each thing to know about the board or the subject.
         answers: what a board keeps back that was published without it; without them its facts stay pending.
-        started: called once, when the terms are sealed and before anybody is asked.
+        warned, started: called with each thing to know beforehand; once, when the terms are sealed and nobody is asked.
 
     Raises:
         InputError: for a board that its check refuses, a subject that is not known, epochs below one.
