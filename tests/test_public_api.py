@@ -20,8 +20,9 @@ DatasetValidation DecisionPolicy Estimate EvaluatorCapability Evidence Expectati
 GoldSet InputError Item JudgeAgreementStudy JudgeInstrument JudgedItem Judgement JudgementStore Label MachineError
 OpenPrediction Pace PanelInstrument Prediction PredictionResult Predictor ProbeReport Problem Profile Progress Question
 Request Resolution Resolver Response Roster Run RunLocked Scorecard Seat Slice Standing Step StudyRating Subject
-SubjectIdentity Undefined Unscored Verdict Verification Where check gate items_of judge_items judge_run load_board
-load_gold load_judge load_profile load_roster open_run predict probe_judge read_study run run_async study_from verify
+SubjectIdentity Undefined Unscored Verdict Verification Where WidthProbe check gate items_of judge_items judge_run load_board
+load_gold load_judge load_profile load_roster open_probe open_run predict probe_judge
+probe_width read_study run run_async study_from verify
 withhold write_study __version__
 """.split()
 

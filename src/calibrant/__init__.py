@@ -100,6 +100,9 @@ if TYPE_CHECKING:
     from calibrant.runs.verify import Step as Step
     from calibrant.runs.verify import Verification as Verification
     from calibrant.runs.verify import verify as verify
+    from calibrant.runs.widths import WidthProbe as WidthProbe
+    from calibrant.runs.widths import open_probe as open_probe
+    from calibrant.runs.widths import probe_width as probe_width
     from calibrant.subjects.base import Subject as Subject
     from calibrant.values import Undefined as Undefined
     from calibrant.values import Unscored as Unscored
@@ -171,6 +174,7 @@ __all__ = [
     "Verdict",
     "Verification",
     "Where",
+    "WidthProbe",
     "__version__",
     "check",
     "gate",
@@ -182,9 +186,11 @@ __all__ = [
     "load_judge",
     "load_profile",
     "load_roster",
+    "open_probe",
     "open_run",
     "predict",
     "probe_judge",
+    "probe_width",
     "read_study",
     "run",
     "run_async",
@@ -225,6 +231,7 @@ _NAMES_IN: Final = {
     "runs.session": "Pace Progress",
     "runs.studies": "read_study study_from write_study",
     "runs.verify": "Step Verification verify",
+    "runs.widths": "WidthProbe open_probe probe_width",
     "subjects.base": "Subject",
     "values": "Undefined Unscored",
     "world.base": "Allow Finding Question Resolver",

@@ -147,7 +147,10 @@ def run(
     epochs: Annotated[int | None, typer.Option(metavar="N", help="Times that each challenge is asked. [1]")] = None,
     elicitation: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="json, lines, few-shot or plain. [default: what suits the subject]"),
+        typer.Option(
+            metavar="NAME",
+            help="json, lines, few-shot, plain, options or options-few-shot. [default: what suits the subject]",
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(metavar="N", help="The seed of the first epoch. [0]")] = None,
     runs: RunsFolder = None,

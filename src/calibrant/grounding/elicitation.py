@@ -177,7 +177,7 @@ A: I do not know.
 
 _OFFERED_LINE = """\
 {% if offered %}
-Options: {% for option in offered %}{{ option.name }} {{ option.covers }}{{ "\n" if loop.last else ", " }}{% endfor %}
+Options: {% for option in offered %}{{ option.name }} {{ option.covers }}{{ "\\n" if loop.last else ", " }}{% endfor %}
 {% endif %}
 """
 

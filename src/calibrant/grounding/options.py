@@ -58,9 +58,7 @@ def covering(option: Option, unit: str) -> Covering:
     left, low, high, right = form.groups()
     lower, upper = _ends(low, high, unit, said)
     if lower > upper:
-        once = _with_unit(low) is None and _with_unit(high) is not None
-        fix = "A unit that is written once counts for both ends: write it at each." if once else "Swap the ends."
-        raise _refused(f"{said}, whose ends are swapped", "the lower end first", fix)
+        raise _refused(f"{said}, whose ends are swapped", "the lower end first", "Swap the ends.")
     build = {"[]": portion.closed, "[)": portion.closedopen, "(]": portion.openclosed, "()": portion.open}
     interval = build[left + right](lower, upper)
     if interval.empty:
@@ -69,13 +67,12 @@ def covering(option: Option, unit: str) -> Covering:
 
 
 def _ends(low: str, high: str, unit: str, said: str) -> tuple[Any, Any]:
-    """Both ends, in ``unit``. A unit that is written once, behind, counts for both."""
-    first, second = _with_unit(low), _with_unit(high)
-    if first is None and second is not None and read_number(low) is not None:
-        low = f"{low} {second[2]}"
-    elif first is not None and second is None and read_number(high) is not None and first[2] != unit:
-        found = f"{said}, of which one end is in {quote(first[2])} and the other does not say"
-        raise _refused(found, "both ends with their unit")
+    """Both ends, in ``unit``. Of a unit at one end alone nobody knows whether the other end is in it too."""
+    for end, other in ((low, high), (high, low)):
+        form, bare = _with_unit(end), read_number(other)
+        if form is not None and bare and form[2] != unit:
+            found = f"{said}, of which one end is in {quote(form[2])} and the other does not say"
+            raise _refused(found, "both ends with their unit")
     lower = -portion.inf if low.lower().removeprefix("-") in _ENDLESS else _end(low, unit, said)
     return lower, portion.inf if high.lower().removeprefix("+") in _ENDLESS else _end(high, unit, said)
 
