@@ -18,6 +18,7 @@ from calibrant.grounding.match import compare, read_answer, read_fact
 from calibrant.records import (
     authority,
     board,
+    confidence,
     gold,
     grounding,
     judge,
@@ -26,6 +27,7 @@ from calibrant.records import (
     profile,
     roster,
     scorecard,
+    sealed,
     subject,
     terms,
 )
@@ -39,9 +41,14 @@ from calibrant.runs.gating import EXIT_CODES
 from calibrant.subjects import command, lines, local, model, python, replay
 from calibrant.subjects.registry import BUILT_IN as SCHEMES
 from calibrant.units import Unread
+from calibrant.world import browser, facts, file, http, measurement, pending, program, reading, sql, unsettled
 from calibrant.world import command as world_command
-from calibrant.world import browser, facts, file, http, pending, program, reading, sql, unsettled
 from calibrant.world import python as world_python
+from calibrant.world import sealed as world_sealed
+from calibrant.world.measured_benchmark import BenchmarkPlace
+from calibrant.world.measured_file import FilePlace
+from calibrant.world.measured_inspect import InspectPlace
+from calibrant.world.measured_mlflow import MlflowPlace
 from calibrant.world.registry import BUILT_IN as KINDS
 from tests.cli.rigs import invoke, run_of
 from tests.docs.console import ROOT
@@ -66,6 +73,8 @@ FIELDS: dict[str, dict[str, tuple[type[Record], ...]]] = {
         "set": (outcome.Set,),
         "text": (outcome.Text,),
         "Options": (outcome.Option,),
+        "Sealed boards": (sealed.AnswersHead,),
+        "Sealed answers": (sealed.SealedAnswer,),
     },
     "profile.md": {
         "Profile": (profile.Profile,),
@@ -97,11 +106,19 @@ FIELDS: dict[str, dict[str, tuple[type[Record], ...]]] = {
         "http": (http.HttpParams,),
         "run": (program.RunParams,),
         "sql": (sql.SqlParams,),
+        "measurement": (
+            measurement.MeasurementParams,
+            FilePlace,
+            MlflowPlace,
+            BenchmarkPlace,
+            InspectPlace,
+        ),
         "pending": (pending.PendingParams, pending.Settlement),
         "withheld": (unsettled.WithheldParams,),
         "attested": (unsettled.AttestedParams,),
         "other-lane": (unsettled.OtherLaneParams,),
         "future": (unsettled.FutureParams,),
+        "sealed": (world_sealed.SealedParams,),
     },
     "subjects.md": {
         "Identity": (subject.SubjectIdentity,),
@@ -129,10 +146,22 @@ FIELDS: dict[str, dict[str, tuple[type[Record], ...]]] = {
         "Items": (gold.JudgedItem,),
         "Judgements": (judge.Judgement,),
     },
+    "confidence.md": {
+        "The record": (confidence.ConfidenceFigures,),
+        "Figure": (confidence.Figure,),
+        "Four cells": (confidence.FourCells,),
+        "Parts": (confidence.BrierParts,),
+        "Bin": (confidence.ReliabilityBin,),
+        "Step": (confidence.RiskStep,),
+        "Intervals": (confidence.IntervalFigures,),
+        "Group": (confidence.ConfidenceGroup,),
+    },
     "scorecard.md": {
         "Scorecard": (scorecard.Scorecard,),
         "Slice": (scorecard.Slice,),
         "Estimate": (scorecard.Estimate,),
+        "Null policies": (scorecard.NullPolicy,),
+        "Confidence": (confidence.ConfidenceSummary,),
     },
 }
 """Which section lists the fields of which records."""
@@ -208,7 +237,7 @@ def test_every_record_that_stands_in_a_ledger_or_a_file_has_its_section() -> Non
     listed = {kind for headings in FIELDS.values() for kinds in headings.values() for kind in kinds}
     public = {
         kind
-        for room in (authority, board, grounding, outcome, profile, roster, scorecard, subject, terms)
+        for room in (authority, board, confidence, grounding, outcome, profile, roster, scorecard, sealed, subject, terms)
         for kind in vars(room).values()
         if isinstance(kind, type) and issubclass(kind, Record) and kind.__module__ == room.__name__
     }

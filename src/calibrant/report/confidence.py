@@ -142,8 +142,8 @@ def _table(figures: ConfidenceFigures) -> Section:
     if figures.parts is not None:
         parts = figures.parts
         said = (
-            ("  its reliability", parts.reliability, "distance of the bins from their rates; 0 is best"),
-            ("  its resolution", parts.resolution, "distance of the bins' rates from the base rate; more is better"),
+            ("  its reliability", parts.reliability, "squared distance of the bins from their rates; 0 is best"),
+            ("  its resolution", parts.resolution, "squared distance of the rates from the base rate; more is better"),
             ("  its uncertainty", parts.uncertainty, "how varied the answers are; nobody's merit"),
             ("  within bins", parts.within_variance - parts.within_covariance, "what the bins hide of it"),
         )
