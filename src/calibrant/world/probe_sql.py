@@ -1,7 +1,8 @@
-"""The script that puts one query to a database file, read-only, in a process of its own: JSON in, JSON out.
+"""The script that puts one query to a database, read-only, in a process of its own: JSON in, JSON out.
 
 It is run by its path and imports nothing of Calibrant. Both the query and the file may be hostile: the process can
-write no file, has bounded memory, and is ended from outside when its time is up.
+write no file, has bounded memory, and is ended from outside when its time is up. What it says holds no part of the
+address of a database that was handed to it.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ import math
 import os
 import resource
 import sqlite3
+import ssl
 import sys
 import uuid
 from collections.abc import Callable
 from typing import Any, Protocol
 from urllib.parse import quote
 
-_MEMORY = {"sqlite": 2 << 30, "duckdb": 6 << 30}
+_MEMORY = {"sqlite": 2 << 30, "duckdb": 6 << 30, "postgresql": 2 << 30}
 """Address space; DuckDB, whose own limit is far lower, reserves much that it does not use."""
 
 _MOST_ROWS = 10_000
@@ -104,6 +106,116 @@ def duckdb(file: str, query: str) -> Cursor:
     return cursor
 
 
+_PAST_READING = """
+select bool_or(r.rolsuper or r.rolreplication or exists (
+    select from pg_catalog.pg_roles g
+    where g.rolname in ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files')
+    and pg_catalog.pg_has_role(r.oid, g.oid, 'MEMBER')
+)), exists (
+    select from pg_catalog.pg_proc p where p.proname like 'dblink%'
+    and pg_catalog.has_function_privilege(p.oid, 'EXECUTE')
+) from pg_catalog.pg_roles r where r.rolname in (current_user, session_user)
+"""
+"""Whether a role could do more than read, whatever its transaction says."""
+
+
+class Rows:
+    """The rows of a query to PostgreSQL, fetched through a cursor of the server's."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self.description: Any = None
+
+    def fetchmany(self, size: int = 1) -> list[Any]:
+        """The next rows."""
+        context = self._connection.execute_unnamed(f"FETCH FORWARD {size} FROM asked")
+        self.description = [(column["name"],) for column in context.columns]
+        return list(context.rows)
+
+
+def postgresql(asked: dict[str, Any]) -> Cursor:
+    """The query, run in a read-only transaction that is never committed, by a role that could not do more.
+
+    It is the query of a cursor: one statement, and one that only reads. The server ends it when its time is up.
+    """
+    connection = _connected(asked["database"])
+    for statement in (
+        "BEGIN TRANSACTION READ ONLY",
+        f"SET LOCAL statement_timeout = {max(1, int(asked['seconds'] * 1_000))}",
+        f"SET LOCAL idle_in_transaction_session_timeout = {max(1, int(asked['seconds'] * 2_000))}",
+        "SET LOCAL DateStyle = 'ISO, YMD'",
+        "SET LOCAL TimeZone = 'UTC'",
+        "SET LOCAL extra_float_digits = 1",
+    ):
+        connection.execute_unnamed(statement)
+    (privileged, linked), *_ = connection.execute_unnamed(_PAST_READING).rows
+    if privileged:
+        raise Refused("its role can do more than read (superuser, replication, files or programs of the server)")
+    if linked:
+        raise Refused("its role may call dblink, which writes past a transaction that only reads")
+    try:
+        connection.execute_unnamed(f"DECLARE asked NO SCROLL CURSOR WITHOUT HOLD FOR {asked['query']}\n")
+        rows = Rows(connection)
+        rows.fetchmany(0)
+    except Exception as broken:
+        raise Refused(_complaint(broken)) from broken
+    return rows
+
+
+def _connected(database: dict[str, Any]) -> Any:
+    """A connection. What goes wrong is told without the address: neither host nor role stands in a message."""
+    import pg8000.core as engine  # type: ignore[import-untyped] # for this engine alone
+
+    socket = f"{database['host']}/.s.PGSQL.{database['port']}" if database["host"].startswith("/") else None
+    place = {"unix_sock": socket} if socket else {"host": database["host"], "port": database["port"]}
+    who = {"user": database["user"], "password": database["password"], "database": database["name"]}
+    mode = "disable" if socket else database["sslmode"]
+    try:
+        context = _trust(mode, database["sslrootcert"])
+        connection = engine.CoreConnection(**place, **who, ssl_context=context, application_name="calibrant")
+    except Exception as broken:  # noqa: BLE001 - whatever it is, it is told without the address
+        if mode == "prefer" and "refuses SSL" in str(broken):
+            return _connected({**database, "sslmode": "disable"})
+        raise Refused(_why_not(broken)) from None
+    for type_oid in (114, 3802, 869):  # JSON as it was written, addresses as text
+        connection.register_in_adapter(type_oid, str)
+    return connection
+
+
+def _trust(mode: str, authority: str | None) -> ssl.SSLContext | None:
+    if mode == "disable":
+        return None
+    context = ssl.create_default_context(cafile=authority)
+    context.check_hostname = mode == "verify-full"
+    if mode in ("prefer", "require") and authority is None:
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+_REFUSALS = {"28": "the role or its password is refused", "3D": "there is no such database", "53": "it takes no more"}
+
+
+def _why_not(broken: Exception) -> str:
+    state = str(_fields(broken).get("C", ""))
+    cause = broken.__cause__ or broken.__context__ or broken
+    if state:
+        why = _REFUSALS.get(state[:2], f"it refuses the connection (SQLSTATE {state})")
+    elif isinstance(cause, ssl.SSLError):
+        why = f"its certificate is not accepted ({getattr(cause, 'verify_message', '') or cause.reason})"
+    else:
+        why = (cause.strerror if isinstance(cause, OSError) else None) or "it cannot be reached"
+    return f"the database cannot be asked: {why}"
+
+
+def _complaint(broken: Exception) -> str:
+    return str(_fields(broken).get("M") or broken)
+
+
+def _fields(broken: Exception) -> dict[str, Any]:
+    told = broken.args[0] if broken.args else None
+    return told if isinstance(told, dict) else {}
+
+
 def one(cursor: Cursor) -> Any:
     """The value of the one row."""
     _one_column(cursor)
@@ -160,6 +272,13 @@ def cell(value: Any) -> Any:
     raise Refused(f"the query gives a value that is no fact ({type(value).__name__})")
 
 
+ENGINES: dict[str, Callable[[dict[str, Any]], Cursor]] = {
+    "sqlite": lambda asked: sqlite(asked["file"], asked["query"]),
+    "duckdb": lambda asked: duckdb(asked["file"], asked["query"]),
+    "postgresql": postgresql,
+}
+
+
 def confine(engine: str) -> None:
     """Give up what a query has no use for: files to write, more memory, dumps."""
     wanted = {resource.RLIMIT_FSIZE: 0, resource.RLIMIT_CORE: 0, resource.RLIMIT_AS: _MEMORY[engine]}
@@ -170,15 +289,17 @@ def confine(engine: str) -> None:
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
     """The answer to one query."""
-    engine = sqlite if asked["engine"] == "sqlite" else duckdb
     try:
-        cursor = engine(asked["file"], asked["query"])
-        return {"value": ROWS[asked["rows"]](cursor), "column": str(cursor.description[0][0])}
+        cursor = ENGINES[asked["engine"]](asked)
+        value = ROWS[asked["rows"]](cursor)
+        return {"value": value, "column": str(cursor.description[0][0]) if cursor.description else ""}
     except Absent as absent:
         return {"absent": str(absent)}
     except Refused as refused:
         return {"error": str(refused)}
     except Exception as broken:  # noqa: BLE001 - whatever the engine says of the query or the file
+        if asked["engine"] == "postgresql":
+            return {"error": _complaint(broken) or type(broken).__name__}
         return {"error": str(broken).strip().splitlines()[0] if str(broken).strip() else type(broken).__name__}
 
 
