@@ -161,11 +161,14 @@ class Run:
         folder: Path | None = None,
         allow: Allow | None = None,
         pace: Pace = Pace(),
+        settle: bool = True,
         progress: Callable[[Progress], None] = lambda _: None,
         clockwork: Clockwork | None = None,
         answers: AnswersLike | None = None,
     ) -> Scorecard:
         """Ask what was not answered, settle what is owed, and score. Nothing that was answered is asked again.
+
+        With ``settle`` false nothing is settled: the world is left unasked.
 
         ``subject`` and its ``options`` are wanted only where the run does not say how it was asked for; it has to be
         the same subject.
@@ -183,7 +186,7 @@ class Run:
                 _refuse_other_subject(source.terms.subject, opened.identity)
                 (self.folder / SCORECARD).unlink(missing_ok=True)
                 session = Session(ledger, source, opened, world, pace=pace, progress=progress, clockwork=clockwork)
-                return await self._sit(session, ledger, source)
+                return await self._sit(session, ledger, source, settle=settle)
             finally:
                 await opened.close()
 

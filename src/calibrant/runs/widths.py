@@ -11,8 +11,9 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from calibrant.errors import CalibrantError, InputError, Problem, Where, one_of, quote
 from calibrant.grounding.drift import Asked, Side, Widths, figures, side_of, takes_part
@@ -106,6 +107,42 @@ def _refuse_without(board: Board, lacks: Counter[str]) -> None:
     raise InputError(Problem(found, expected, fix, where))
 
 
+class _Putting(NamedTuple):
+    """A board put to a subject, side by side; ``how`` is what a run and its resuming take alike."""
+
+    board: Board
+    subject: SubjectLike
+    options: Options | None
+    how: Mapping[str, Any]
+
+    async def ask(
+        self,
+        elicitation: str,
+        seed: int,
+        runs: str | Path | None,
+        warned: Callable[[str], None],
+        started: Callable[[Run], None],
+    ) -> Run:
+        """A side of its own: everything is asked and sealed, and the world left alone."""
+        return await run_async(
+            self.board,
+            self.subject,
+            options=self.options,
+            elicitation=elicitation,
+            seed=seed,
+            runs=runs,
+            settle=False,
+            warned=warned,
+            started=started,
+            **self.how,
+        )
+
+    async def go_on(self, run: Run, *, settle: bool) -> None:
+        """Ask what was not answered on a side; with ``settle``, let the world be asked too."""
+        folder = self.board.folder
+        await run.resume_async(self.subject, options=self.options, folder=folder, settle=settle, **self.how)
+
+
 async def probe_width_async(
     board: Board | str | Path,
     subject: SubjectLike,
@@ -141,38 +178,20 @@ async def probe_width_async(
     derived = probe_board(board, limit=limit, seed=seed)
     templates = await _templates(subject, options, elicitation)
     kept = await _kept(derived, subject, options, templates, _folder(derived, runs)) if resume else {}
+    putting = _Putting(
+        derived, subject, options, {"allow": allow, "pace": pace, "progress": progress, "clockwork": clockwork}
+    )
     made: dict[Arm, Run] = {}
-    for arm in templates:
-        run = kept.get(arm)
-        if run is None:
-            run = await run_async(
-                derived,
-                subject,
-                options=options,
-                elicitation=templates[arm],
-                seed=seed,
-                runs=runs,
-                allow=allow,
-                pace=pace,
-                settle=False,
-                progress=progress,
-                warned=warned if arm == "grid" else lambda _: None,
-                started=lambda run, arm=arm: started(arm, run),  # type: ignore[misc]
-                clockwork=clockwork,
-            )
-        made[arm] = run
-    for arm, run in made.items():
+    for arm, template in templates.items():
         if arm in kept:
-            started(arm, run)
-        await run.resume_async(
-            subject,
-            options=options,
-            folder=derived.folder,
-            allow=allow,
-            pace=pace,
-            progress=progress,
-            clockwork=clockwork,
-        )
+            made[arm] = kept[arm]
+            started(arm, kept[arm])
+            await putting.go_on(kept[arm], settle=False)
+        else:
+            tell = warned if arm == "grid" else (lambda _: None)
+            made[arm] = await putting.ask(template, seed, runs, tell, partial(started, arm))
+    for run in made.values():
+        await putting.go_on(run, settle=True)
     return WidthProbe(made["grid"], made["own"])
 
 
