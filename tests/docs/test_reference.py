@@ -24,6 +24,7 @@ from calibrant.records import (
     judge,
     judgefile,
     outcome,
+    prediction,
     profile,
     roster,
     scorecard,
@@ -76,6 +77,7 @@ FIELDS: dict[str, dict[str, tuple[type[Record], ...]]] = {
         "Sealed boards": (sealed.AnswersHead,),
         "Sealed answers": (sealed.SealedAnswer,),
     },
+    "predictions.md": {"Prediction": (prediction.Prediction,), "Imported": (prediction.Imported,)},
     "profile.md": {
         "Profile": (profile.Profile,),
         "Label set": (profile.LabelSet,),
@@ -237,7 +239,20 @@ def test_every_record_that_stands_in_a_ledger_or_a_file_has_its_section() -> Non
     listed = {kind for headings in FIELDS.values() for kinds in headings.values() for kind in kinds}
     public = {
         kind
-        for room in (authority, board, confidence, grounding, outcome, profile, roster, scorecard, sealed, subject, terms)
+        for room in (
+            authority,
+            board,
+            confidence,
+            grounding,
+            outcome,
+            prediction,
+            profile,
+            roster,
+            scorecard,
+            sealed,
+            subject,
+            terms,
+        )
         for kind in vars(room).values()
         if isinstance(kind, type) and issubclass(kind, Record) and kind.__module__ == room.__name__
     }
