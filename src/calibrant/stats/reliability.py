@@ -193,9 +193,9 @@ def _filled(forecasts: Forecasts, places: Ints) -> list[_Filled]:
         return []
     numbers, starts, counts = np.unique(places, return_index=True, return_counts=True)  # rows are sorted by confidence
     confidence, rate = (np.add.reduceat(column, starts) / counts for column in (forecasts.confidences, forecasts.right))
-    units = np.bincount(
-        np.searchsorted(numbers, np.unique(places * np.int64(forecasts.units) + forecasts.clusters) // forecasts.units)
-    )
+    together = np.sort(np.repeat(np.arange(len(numbers)), counts) * forecasts.units + forecasts.clusters)
+    first = np.diff(together, prepend=-1) > 0  # the first of each cluster in each bin
+    units = np.bincount(together[first] // forecasts.units)
     ends = starts + counts - 1
     return [
         _Filled(*row)

@@ -100,7 +100,7 @@ def auroc(forecasts: Forecasts, *, level: float = 0.95) -> Interval | Undefined:
     area = min(max(float(above.mean()), 0.0), 1.0)
     groups = (forecasts.clusters[is_right], forecasts.clusters[is_wrong])
     error = _area_error(above - area, below - area, groups, forecasts.units)
-    size = float(min(len(np.unique(group)) for group in groups))
+    size = float(min(np.count_nonzero(np.bincount(group)) for group in groups))
     if error > 1e-12 and 0 < area < 1:
         size = max(area * (1 - area) / error**2, 1.0)
     low, high = score_interval(rounded(area), size, level)
@@ -130,7 +130,7 @@ def _area_error(above: Floats, below: Floats, groups: tuple[Ints, Ints], units: 
     parts = [np.bincount(group, column, units) for group, column in zip(groups, (above, below), strict=True)]
     variance = 0.0
     for group, column, part in zip(groups, (above, below), parts, strict=True):
-        count = len(np.unique(group))
+        count = int(np.count_nonzero(np.bincount(group)))
         if count > 1:
             variance += count / (count - 1) * float((part**2).sum()) / len(column) ** 2
     if units > 1:
