@@ -14,7 +14,14 @@ from sklearn.calibration import calibration_curve
 
 from calibrant.stats.forecasts import Forecasts
 from calibrant.stats.interval import Interval
-from calibrant.stats.reliability import Binning, bins_of, calibration_error, calibration_error_interval, curve
+from calibrant.stats.reliability import (
+    Binning,
+    _quantile,
+    bins_of,
+    calibration_error,
+    calibration_error_interval,
+    curve,
+)
 from calibrant.values import Undefined
 from tests.stats.staked import ANSWERS, FORECASTS, TRUTHS, drawn, forecasts
 
@@ -118,6 +125,12 @@ def test_the_bands_are_binomial_quantiles() -> None:
     assert (one.band_low, one.band_high) == tuple(binom.ppf([0.05, 0.95], 40, 0.8) / 40)
     sure = curve(forecasts([(1.0, 1), (1.0, 0)]))[0]
     assert (sure.band_low, sure.band_high, sure.consistent) == (1, 1, False)
+
+
+@SETTINGS
+@given(st.integers(1, 3000), st.floats(0, 1), st.sampled_from([0.005, 0.025, 0.1, 0.5, 0.9, 0.975, 0.995]))
+def test_a_binomial_quantile_is_scipys(n: int, rate: float, side: float) -> None:
+    assert _quantile(side, n, rate) == max(binom.ppf(side, n, rate), 0)
 
 
 def test_repeats_of_one_question_do_not_narrow_anything() -> None:

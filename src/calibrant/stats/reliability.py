@@ -7,6 +7,7 @@ into the same one. Everything here is about the *binned* forecaster: what happen
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -221,12 +222,10 @@ def _columns(found: list[_Filled]) -> tuple[Floats, Floats, Floats, Ints]:
 
 
 def _bin(one: _Filled, bins: int, binning: Binning, level: float) -> Bin:
-    from scipy.stats import binom  # heavy: wanted only where a curve is drawn
-
     width = binning == "equal width"
     low, high = (one.number / bins, (one.number + 1) / bins) if width else (one.least, one.most)
     tail = (1 - level) / 2
-    band = [float(binom.ppf(side, one.units, one.confidence)) / one.units for side in (tail, 1 - tail)]
+    band = [_quantile(side, one.units, one.confidence) / one.units for side in (tail, 1 - tail)]
     exact = clopper_pearson(round(one.rate * one.units), one.units, level=level)
     ends = (0.0, 1.0) if isinstance(exact, Undefined) else (exact.low, exact.high)
     return Bin(
@@ -241,6 +240,13 @@ def _bin(one: _Filled, bins: int, binning: Binning, level: float) -> Bin:
         rounded(band[0]),
         rounded(band[1]),
     )
+
+
+def _quantile(side: float, n: int, rate: float) -> int:
+    """The least count that a binomial is at most with the probability ``side``."""
+    from scipy.special import bdtr  # scipy.stats has the quantile, and takes a second to load
+
+    return bisect_left(range(n), side, key=lambda count: float(bdtr(count, n, rate)))
 
 
 def _folded(mean: Floats, spread: Floats) -> Floats:
