@@ -324,7 +324,7 @@ def resolve(
 def pending(
     run: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[RUN]...", help="Only these runs. [default: all of the project]"),
+        typer.Argument(metavar="RUN", help="Only these runs. [default: all of the project]"),
     ] = None,
     runs: RunsFolder = None,
     json: Json = False,

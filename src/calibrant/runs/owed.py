@@ -18,7 +18,7 @@ from calibrant.runs.folder import RUN_DB, run_folders
 from calibrant.runs.plan import Task, task_of
 from calibrant.runs.session import Stock
 from calibrant.runs.source import RunSource
-from calibrant.world.awaiting import WAITING, Awaited, awaited
+from calibrant.world.awaiting import Awaited, awaited
 
 State: TypeAlias = Literal["pending", "unreachable", "not-asked", "future"]
 """Waited for; could not be asked; sealed just before the run was stopped; graded, and its fact is still to come."""
@@ -126,7 +126,7 @@ def _owed(source: RunSource, number: int, state: State, same: list[_Waiting]) ->
         awaits=waits.what,
         since=min(one.sealed.at for one in same),
         due=last.due if last is not None and last.due is not None else waits.due,
-        automatic=_is_automatic(state, challenge.resolver.kind, waits),
+        automatic=_is_automatic(state, waits),
         reason=last.reason if last is not None else "it was not asked for yet",
         state=state,
         epochs=len(same),
@@ -134,11 +134,9 @@ def _owed(source: RunSource, number: int, state: State, same: list[_Waiting]) ->
     )
 
 
-def _is_automatic(state: State, kind: str, waits: Awaited) -> bool:
-    """Whether it may settle without anybody doing anything; what broke is somebody's to mend, but for what waits on."""
-    if state == "not-asked":
-        return True
-    return kind in WAITING if state == "unreachable" else waits.automatic
+def _is_automatic(state: State, waits: Awaited) -> bool:
+    """Whether it may settle without anybody doing anything; what could not be asked is somebody's to mend."""
+    return state == "not-asked" or (state != "unreachable" and waits.automatic)
 
 
 def _state(last: Resolution | None) -> State:

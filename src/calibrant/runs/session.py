@@ -36,7 +36,6 @@ from calibrant.runs.source import RunSource
 from calibrant.subjects.base import Subject
 from calibrant.units import Unread
 from calibrant.values import format_instant
-from calibrant.world.awaiting import WAITING
 from calibrant.world.base import Finding, Question, Resolver
 from calibrant.world.registry import World
 
@@ -208,7 +207,7 @@ class Session:
         if last is None or last.status == "pending":
             return True
         if last.status == "error":
-            return not again or last.resolver.kind in WAITING
+            return not again
         return last.due is not None and last.due <= now
 
     def _take_stock(self) -> Marks:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from calibrant.errors import InputError
 from calibrant.records.board import Source
 from calibrant.values import parse_instant
 from calibrant.world.base import line
 from calibrant.world.measurement import MeasurementParams
-
-WAITING: Final = frozenset({"measurement"})
-"""The kinds that wait on, whatever was wrong when they last looked: what they look at is still being made."""
 
 
 @dataclass(frozen=True, slots=True)

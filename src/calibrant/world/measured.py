@@ -47,7 +47,10 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Why it could not be looked at all."""
+    """Why it cannot be looked at, until somebody mends it: what stands there is no file, or may not be read.
+
+    What is wrong with the contents of a place is no such thing: they are still being made.
+    """
 
     reason: str
     evidence: tuple[bytes, ...] = ()

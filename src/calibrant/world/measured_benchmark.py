@@ -79,19 +79,19 @@ class BenchmarkPlace(Place):
             return Seen(lacking=f"the file {quote(self.file)} is not whole yet, or no JSON: {half}")
         return self._of(document, hashlib.sha256(data).hexdigest())
 
-    def _of(self, document: Any, sha256: str) -> Seen | Broken:
+    def _of(self, document: Any, sha256: str) -> Seen:
         """The benchmark in a document of pytest-benchmark."""
         benchmarks = document.get("benchmarks") if isinstance(document, dict) else None
         if not isinstance(benchmarks, list) or "datetime" not in document:
-            return Broken(f"the file {quote(self.file)} is no JSON of pytest-benchmark")
+            return Seen(lacking=f"the file {quote(self.file)} is no JSON of pytest-benchmark")
         at = of_text(document["datetime"])
         if isinstance(at, str):
-            return Broken(f"the file {quote(self.file)} does not say when it was measured: {at}")
+            return Seen(lacking=f"the file {quote(self.file)} does not say when it was measured: {at}")
         known = [found for found in benchmarks if isinstance(found, dict)]
         mine = [found for found in known if self.name in (found.get("fullname"), found.get("name"))]
         if len(mine) > 1:
             full = [str(found.get("fullname")) for found in mine]
-            return Broken(f"{len(mine)} benchmarks are called {quote(self.name)}: name one of {listed(full)}")
+            return Seen(lacking=f"{len(mine)} benchmarks are called {quote(self.name)}: name one of {listed(full)}")
         if not mine:
             names = [str(found.get("fullname")) for found in known]
             return Seen(lacking=f"{quote(self.file)} holds no benchmark {quote(self.name)}; it holds {listed(names)}")

@@ -75,9 +75,9 @@ class InspectPlace(Place):
             lambda: probes.ask("probe_inspect", request, looking.surroundings.folder, looking.timeout),
         )
         if isinstance(answer, probes.Silent):
-            return Broken(answer.reason)
+            return Seen(lacking=f"the logs in {quote(self.paths()[0])}: {answer.reason}")
         if "error" in answer:
-            return Broken(f"Inspect's logs: {line(answer['error'])}")
+            return Seen(lacking=f"the logs in {quote(self.paths()[0])}: {line(answer['error'])}")
         told = [self._told(log) for log in answer.get("logs", ()) if isinstance(log, dict)]
         lacking = [said for said in told if isinstance(said, str)]
         found = tuple(said for said in told if isinstance(said, Measured))

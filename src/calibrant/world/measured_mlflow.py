@@ -79,9 +79,9 @@ class MlflowPlace(Place):
             lambda: probes.ask("probe_mlflow", request, looking.surroundings.folder, looking.timeout),
         )
         if isinstance(answer, probes.Silent):
-            return Broken(answer.reason)
+            return Seen(lacking=f"the store {quote(self.store)}: {answer.reason}")
         if "error" in answer:
-            return Broken(f"the store {quote(self.store)}: {line(answer['error'])}")
+            return Seen(lacking=f"the store {quote(self.store)}: {line(answer['error'])}")
         return self._seen(answer)
 
     def _store(self, looking: Looking) -> Path | Seen | Broken:
@@ -95,7 +95,7 @@ class MlflowPlace(Place):
                 )
             with os.fdopen(places.open_regular(path), "rb", buffering=0) as file:
                 if file.read(16) != _SQLITE:
-                    return Broken(f"the store {quote(self.store)} is no SQLite database")
+                    return Seen(lacking=f"the store {quote(self.store)} is no SQLite database")
         except FileNotFoundError:
             return Seen(lacking=f"there is no store {quote(self.store)} yet")
         except InputError as refused:
