@@ -110,8 +110,12 @@ def run(steps: list[Block | Command], folder: Path) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """This environment with a served ``calibrant`` first on the path, and without what changes how output looks."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "FORCE_COLOR", "NO_COLOR")}
+    """This environment with a served ``calibrant`` first on the path, and without what changes how output looks.
+
+    Without what tells that tests run, too: a reader's own tests are not ours.
+    """
+    ours = ("COLUMNS", "FORCE_COLOR", "NO_COLOR")
+    kept = {name: value for name, value in os.environ.items() if name not in ours and not name.startswith("PYTEST_")}
     first = (str(program_folder()), str(Path(sys.executable).parent), os.environ["PATH"])
     return {**kept, "PATH": os.pathsep.join(first)}
 
