@@ -17,6 +17,7 @@ from calibrant.runs.project import load_project
 from calibrant.runs.run import Run, run
 from calibrant.runs.source import RunSource
 from calibrant.runs.verify import verify
+from calibrant.runs.widths import probe_board
 from calibrant.world.registry import World
 from tests.examples.loading import EXAMPLES, load
 
@@ -49,6 +50,14 @@ def test_nothing_is_said_against_the_board_on_this_machine(board: Board) -> None
     assert found.warnings == []
     assert set(found.board.policies.values()) == {0}
     assert len(found.board.policies) == 5
+
+
+def test_the_board_in_ranges_can_be_put_both_ways() -> None:
+    ranges = load_board(HERE / "boards" / "option-widths.yaml")
+    found = check(ranges, World(ranges.folder, load_project(HERE).allow))
+    assert found.problems == []
+    assert found.warnings == []
+    assert len(probe_board(ranges).challenges) == len(ranges.challenges) == 20
 
 
 def test_each_lane_has_its_pairs_and_every_kind_of_outcome_is_there(board: Board) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from calibrant.errors import InputError, MachineError
+from calibrant.grounding import elicitation
 from calibrant.ledger.store import Ledger
 from calibrant.records.grounding import Commitment, Resolution
 from calibrant.records.subject import Failure
@@ -19,7 +20,7 @@ from calibrant.runs.session import Pace
 from calibrant.runs.widths import WidthProbe, open_probe, probe_board, probe_width
 from calibrant.testing.subjects import ScriptedSubject
 from calibrant.values import Undefined
-from tests.runs.rigs import pair, write_board
+from tests.runs.rigs import pair, reply, write_board
 from tests.runs.seats import GRID, TOP, calibrated, catch_all, gridded, narrow, seat, unsound
 
 QUICK = Pace(retries=0, failures_in_a_row=2)
@@ -222,3 +223,16 @@ def test_facts_that_differ_and_facts_that_are_not_plausible_are_told(tmp_path) -
     board = probe_board(tmp_path / "board.jsonl")
     later = run_board(board, ScriptedSubject(writes), elicitation="options", runs=tmp_path / "runs")
     assert open_probe(probe.grid, later).widths().facts_moved == 1
+
+
+def test_a_run_asked_through_a_template_of_the_first_release_still_verifies(tmp_path, monkeypatch) -> None:
+    """Its seats were shown the names of options alone; its requests are derived as they were."""
+    earlier = elicitation._EARLIER[0]
+    monkeypatch.setattr("calibrant.runs.run.find_template", lambda _: earlier)
+    told = ScriptedSubject(lambda _: reply("assert", "q0"))
+    made = run_board(gridded(tmp_path, 2), told, runs=tmp_path / "runs")
+    assert "[0, 250)" not in told.asked[0].messages[-1].content
+    assert "one of: q0, q1, q2, q3" in told.asked[0].messages[-1].content
+    assert made.terms.elicitation_sha256 == earlier.digest() != elicitation.TEMPLATES["json"].digest()
+    assert made.verify().passed
+    assert made.resume(told, folder=tmp_path).complete
