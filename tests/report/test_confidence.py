@@ -147,3 +147,13 @@ def test_the_scorecard_says_it_short_and_only_where_something_was_stated() -> No
     assert rows["partly right"] == "1"
     assert rows["Brier score"].startswith("0.2100")
     assert list(summary_sections(None)) == []
+
+
+def test_a_probability_of_words_is_not_told_as_a_statement() -> None:
+    said = "the probability that the model gave to its own words"
+    assert f"not stated   2 of 5 are {said}" in page(figures(ROWS, told=Told(by_model=2)))
+    counts = {"sure_right": 1, "sure_wrong": 0, "unsure_right": 0, "unsure_wrong": 0, "partly": 0}
+    told = ConfidenceSummary(unread=0, unscored=1, by_model=2, sure=0.8, brier=0.1, log_score=0.6, **counts)
+    (section,) = summary_sections(told)
+    assert isinstance(section, Facts)
+    assert dict(section.rows)["not stated"] == f"2 of 2 are {said}"

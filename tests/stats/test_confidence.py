@@ -29,8 +29,9 @@ def test_the_record_holds_what_the_parts_give(rows: list[tuple[float, float, int
 
 
 def test_what_was_stated_and_not_scored_is_counted() -> None:
-    found = confidence_figures(forecasts([(0.5, 1)]), told=Told(2, 3, ["95"], "a number from 0 to 1"))
+    found = confidence_figures(forecasts([(0.5, 1)]), told=Told(2, 3, 1, ["95"], "a number from 0 to 1"))
     assert (found.stated, found.n, found.unread, found.unscored) == (6, 1, 2, 3)
+    assert found.by_model == 1
     assert found.unread_examples == ("95",)
 
 

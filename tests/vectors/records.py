@@ -253,6 +253,7 @@ RECORDS: dict[type[Record], list[dict[str, Any]]] = {
             "stated": 5,
             "unread": 1,
             "unscored": 2,
+            "by_model": 1,
             "unread_examples": ["95"],
             "asked_for": "the template json asks for a number from 0 to 1",
             "n": 2,

@@ -61,7 +61,7 @@ class Staking:
     """Takes in stakes in any order and number, and gives their summary; what it holds does not grow."""
 
     def __init__(self) -> None:
-        self._unread = self._unscored = 0
+        self._unread = self._unscored = self._by_model = 0
         self._cells = {(sure, right): 0 for sure in (True, False) for right in (1.0, 0.0, None)}
         self._squares, self._surprise, self._infinite = Sum(), Sum(), False
 
@@ -70,6 +70,7 @@ class Staking:
         if stake is None:
             return
         p, right = stake.confidence, stake.right
+        self._by_model += stake.by_model
         if p is None:
             self._unread += 1
         elif right is None:
@@ -92,6 +93,7 @@ class Staking:
         return ConfidenceSummary(
             unread=self._unread,
             unscored=self._unscored,
+            by_model=self._by_model,
             sure=SURE,
             sure_right=self._cells[True, 1.0],
             sure_wrong=self._cells[True, 0.0],

@@ -18,12 +18,14 @@ class ConfidenceSummary(Record):
 
     Of the answers that stated one, ``unread`` gave no probability by what their template asked for, ``unscored`` have
     one and no fact to hold it against (declined, pending, withheld), and the rest are scored, in four cells: sure is a
-    confidence of at least ``sure``. ``partly`` are neither right nor wrong (a tie). Where a score is null,
-    ``undefined`` says why.
+    confidence of at least ``sure``. ``partly`` are neither right nor wrong (a tie). ``by_model`` of all were not
+    stated: they are the probability that the model gave to its own words. Where a score is null, ``undefined`` says
+    why.
     """
 
     unread: Count
     unscored: Count
+    by_model: Count = 0
     sure: Probability
     sure_right: Count
     sure_wrong: Count
@@ -137,9 +139,10 @@ class IntervalFigures(Record):
 class ConfidenceFigures(Record):
     """All figures of stated confidences, each with its method and the number of answers that it stands on.
 
-    ``n`` answers of ``units`` independent questions were scored, out of ``stated``; ``anecdotal`` says that they are
-    fewer than ``anecdotal_below``. ``two_sided`` tells that a confidence of 0.1 for yes counted as 0.9 for no where
-    being sure matters: in the four cells and in the risk-coverage curve.
+    ``n`` answers of ``units`` independent questions were scored, out of ``stated``; ``by_model`` of the ``n`` are the
+    probability that the model gave to its own words. ``anecdotal`` says that they are fewer than ``anecdotal_below``.
+    ``two_sided`` tells that a confidence of 0.1 for yes counted as 0.9 for no where being sure matters: in the four
+    cells and in the risk-coverage curve.
     """
 
     schema_name: ClassVar[str] = "calibrant.confidence.v1"
@@ -151,6 +154,7 @@ class ConfidenceFigures(Record):
     asked_for: Prose | None = None
     n: Count
     units: Count
+    by_model: Count = 0
     anecdotal: bool
     anecdotal_below: Count
     level: Annotated[float, Field(gt=0, lt=1)]

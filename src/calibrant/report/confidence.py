@@ -86,6 +86,7 @@ def summary_sections(summary: ConfidenceSummary | None) -> Iterator[Section]:
         *([("partly right", str(summary.partly))] if summary.partly else []),
         ("Brier score", f"{brier}  (0 is best; 0.25 is always saying one half)"),
     ]
+    rows[1:1] = [_by_model(summary.by_model, summary.stated)] if summary.by_model else []
     yield Facts("Confidence", tuple(rows))
 
 
@@ -108,6 +109,11 @@ def _warnings(figures: ConfidenceFigures) -> Iterator[str]:
         yield f"{said} no probability as it was asked for and not scored{asked}. Said: {examples}."
 
 
+def _by_model(count: int, of: int) -> tuple[str, str]:
+    """What a probability of tokens is: none of the answer, whatever the figures make of it."""
+    return "not stated", f"{count} of {of} are the probability that the model gave to its own words"
+
+
 def _marked(title: str, figures: ConfidenceFigures) -> str:
     return f"{title} (anecdotal)" if figures.anecdotal else title
 
@@ -116,6 +122,7 @@ def _stated(figures: ConfidenceFigures) -> Iterator[Section]:
     rows = [("stated", _of_stated(figures.stated, figures.n, figures.unread, figures.unscored))]
     if figures.n:
         rows.append(("independent", f"{figures.units} questions"))
+        rows += [_by_model(figures.by_model, figures.n)] if figures.by_model else []
         rows.append(("intervals", f"{percent(figures.level).replace('.0%', '%')}, seed {figures.seed}"))
     yield Facts("Confidences", tuple(rows))
 

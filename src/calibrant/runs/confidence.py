@@ -40,7 +40,7 @@ def run_confidence(ledger: Ledger, source: RunSource, how: How = How()) -> Confi
             sealed = Sealed.from_stored(ledger.blob(resolution.sealed_sha256))
             gathered.take(task_of(entry.key), sealed.expectation, resolution)
     scored = _Scored(source, gathered)
-    told = Told(scored.unread, scored.unscored, gathered.examples, asked_for(source.elicitation))
+    told = Told(scored.unread, scored.unscored, scored.by_model, gathered.examples, asked_for(source.elicitation))
     return confidence_figures(
         scored.forecasts(), how, told=told, brackets=gathered.brackets(), groups=dict(scored.groups())
     )
@@ -133,7 +133,7 @@ class _Scored:
     """The columns of what is scored, in the order of the board."""
 
     def __init__(self, source: RunSource, gathered: Gathered) -> None:
-        self.unread = self.unscored = 0
+        self.unread = self.unscored = self.by_model = 0
         self._confidences, self._right, self._clusters = array("d"), array("d"), array("q")
         self._groups = [_Group(by, {}, array("I")) for by in ("stance", "seat", "source")]
         for number, challenge in enumerate(source.challenges()):
@@ -148,6 +148,7 @@ class _Scored:
         elif stake.right is None:
             self.unscored += 1
         else:
+            self.by_model += stake.by_model
             self._confidences.append(stake.confidence)
             self._right.append(stake.right)
             self._clusters.append(_cluster(challenge))

@@ -72,11 +72,13 @@ class How:
 class Told:
     """What was stated beside what could be scored.
 
-    ``unread`` gave no probability by what ``asked_for`` says, ``unscored`` had nothing to be held against.
+    ``unread`` gave no probability by what ``asked_for`` says, ``unscored`` had nothing to be held against; ``by_model``
+    of those that are scored are the probability of the model's own tokens.
     """
 
     unread: int = 0
     unscored: int = 0
+    by_model: int = 0
     examples: Sequence[str] = ()
     asked_for: str | None = None
 
@@ -105,6 +107,7 @@ def confidence_figures(
         asked_for=told.asked_for,
         n=n,
         units=forecasts.units,
+        by_model=told.by_model,
         anecdotal=forecasts.anecdotal,
         anecdotal_below=ANECDOTAL_BELOW,
         level=level,
