@@ -53,6 +53,7 @@ PUBLISHED = [  # by direct computation over the files, outside of this package
     ("fivethirtyeight/nfl_games.csv", 1889, 0, 0.220106),
     ("fivethirtyeight/wnba_games.csv", 450, 0, 0.217931),
     ("fivethirtyeight/world_cup_matches_men.csv", 176, 0, 0.200976),
+    ("fivethirtyeight/tennis_men.csv", 1538, 0, 0.071548),
     ("forecastbench/2025-10-26.jsonl", 112, 119, 0.043508),
     ("forecastbench/2025-11-23.jsonl", 113, 117, 0.047961),
     ("forecastbench/2026-01-04.jsonl", 63, 162, 0.077626),

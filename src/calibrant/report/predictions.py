@@ -28,7 +28,10 @@ _MOST_LISTED: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many predictions became what. ``brier`` is the mean over the ``scored``: settled, with a confidence."""
+    """How many predictions became what. ``brier`` is the mean over the ``scored``: settled, with a confidence.
+
+    ``units`` counts the names among the scored: what one test predicts again and again is one question.
+    """
 
     made: int = 0
     right: int = 0
@@ -39,6 +42,7 @@ class Tally:
     open: int = 0
     sure_wrong: int = 0
     scored: int = 0
+    units: int = 0
     brier: float | None = None
     confidence: float | None = None
     share: float | None = None
@@ -50,8 +54,8 @@ class Tally:
 
     @property
     def anecdotal(self) -> bool:
-        """Whether too few have a score to read anything but anecdotes out of the figures."""
-        return self.scored < ANECDOTAL_BELOW
+        """Whether too few independent ones have a score to read anything but anecdotes out of the figures."""
+        return self.units < ANECDOTAL_BELOW
 
 
 def tally_of(predictions: Iterable[Predicted]) -> Tally:
@@ -59,6 +63,7 @@ def tally_of(predictions: Iterable[Predicted]) -> Tally:
     codes: dict[str, int] = {}
     made = sure_wrong = 0
     scores: list[tuple[float, float, float]] = []
+    names: set[str] = set()
     for one in predictions:
         made += 1
         code = one.code
@@ -66,6 +71,7 @@ def tally_of(predictions: Iterable[Predicted]) -> Tally:
         confidence, share, brier = one.expectation.confidence, one.share, one.brier
         if confidence is not None and share is not None and brier is not None:
             scores.append((brier, confidence, share))
+            names.add(one.prediction.name)
             sure_wrong += _sure_and_wrong(confidence, share)
     known = ("right", "wrong", "too-wide", "partly", "pending")
     means = [sum(column) / len(scores) for column in zip(*scores, strict=True)] or [None, None, None]
@@ -79,6 +85,7 @@ def tally_of(predictions: Iterable[Predicted]) -> Tally:
         open=codes.get("pending", 0),
         sure_wrong=sure_wrong,
         scored=len(scores),
+        units=len(names),
         brier=means[0],
         confidence=means[1],
         share=means[2],
@@ -92,7 +99,7 @@ def _sure_and_wrong(confidence: float, share: float) -> bool:
 
 def counts_text(tally: Tally) -> str:
     """``31 right, 8 wrong (2 of them sure), 3 not observed``: only what there is."""
-    sure = f" ({tally.sure_wrong} of them sure)" if tally.sure_wrong else ""
+    sure = f" ({tally.sure_wrong:,} of them sure)" if tally.sure_wrong else ""
     parts = (
         (tally.right, "right", ""),
         (tally.wrong, "wrong", sure),
@@ -108,7 +115,7 @@ def score_text(tally: Tally) -> str:
     """The Brier score and the calibration in the large, with how many they stand on; ``anecdotal`` where few."""
     if tally.brier is None or tally.confidence is None or tally.share is None:
         return "no Brier score: none was observed that stated a confidence"
-    few = f"; anecdotal, fewer than {ANECDOTAL_BELOW}" if tally.anecdotal else ""
+    few = f"; anecdotal: {tally.units} independent, fewer than {ANECDOTAL_BELOW}" if tally.anecdotal else ""
     sure = f"on average {percent(tally.confidence)} sure and {percent(tally.share)} right"
     return f"Brier {tally.brier:.3f} over {tally.scored:,}, {sure}{few}"
 
@@ -127,8 +134,9 @@ def show_view(
     if contradictions:
         sections.append(Points("Said otherwise later; what was said first counts", contradictions))
     sections.append(Commands("Next", tuple(_next(waiting, reference))))
-    sentence = f"Of {tally.made:,} predictions: {counts_text(tally)}." if tally.made else "Nothing was predicted yet."
-    return View(sentence, tuple(_warnings(tally, predictions)), tuple(sections))
+    what = "1 prediction" if tally.made == 1 else f"Of {tally.made:,} predictions"
+    said = f"{what}: {counts_text(tally)}." if tally.made else "Nothing was predicted yet."
+    return View(said, tuple(_warnings(tally, predictions)), tuple(sections))
 
 
 def _facts(tally: Tally, predictions: Sequence[Predicted], book: Path) -> Iterator[tuple[str, str]]:
@@ -159,7 +167,7 @@ def _warnings(tally: Tally, predictions: Sequence[Predicted]) -> Iterator[str]:
             "observes looks like this."
         )
     if tally.made and tally.anecdotal:
-        yield f"The figures are anecdotal: {tally.scored:,} predictions have a score, fewer than {ANECDOTAL_BELOW}."
+        yield f"The figures are anecdotal: {tally.units:,} independent ones are scored, fewer than {ANECDOTAL_BELOW}."
 
 
 def _waiting(waiting: Sequence[Predicted]) -> Table:
@@ -236,6 +244,7 @@ def tally_json(tally: Tally) -> dict[str, Any]:
         "open": tally.open,
         "sure_and_wrong": tally.sure_wrong,
         "scored": tally.scored,
+        "independent": tally.units,
         "brier": tally.brier,
         "mean_confidence": tally.confidence,
         "mean_right": tally.share,
