@@ -15,15 +15,15 @@ import calibrant
 ROOT = Path(__file__).resolve().parents[1]
 
 NAMES = """
-Allow AuthorityGrant Board CalibrantError CalibrationStandard CannotCheck Challenge Check CheckFailed ClaimSpec
-DatasetValidation DecisionPolicy Estimate EvaluatorCapability Evidence Expectation Failure Finding Gating Gold GoldLabel
-GoldSet InputError Item JudgeAgreementStudy JudgeInstrument JudgedItem Judgement JudgementStore Label MachineError
-OpenPrediction Pace PanelInstrument Prediction PredictionResult Predictor ProbeReport Problem Profile Progress Question
-Request Resolution Resolver Response Roster Run RunLocked Scorecard Seat Slice Standing Step StudyRating Subject
-SubjectIdentity Undefined Unscored Verdict Verification Where WidthProbe check gate items_of judge_items judge_run load_board
-load_gold load_judge load_profile load_roster open_probe open_run predict probe_judge
-probe_width read_study run run_async study_from verify
-withhold write_study __version__
+Allow Answers AuthorityGrant Board CalibrantError CalibrationStandard CannotCheck Challenge Check CheckFailed
+ClaimSpec DatasetValidation DecisionPolicy Estimate EvaluatorCapability Evidence Expectation Failure Finding Gating
+Gold GoldLabel GoldSet InputError Item JudgeAgreementStudy JudgeInstrument JudgedItem Judgement JudgementStore Label
+MachineError NullPolicy OpenPrediction Pace PanelInstrument Prediction PredictionResult Predictor ProbeReport Problem
+Profile Progress Question Request Resolution Resolver Response Roster Run RunLocked Scorecard Sealing Seat Slice
+Standing Step StudyRating Subject SubjectIdentity Undefined Unscored Verdict Verification Where WidthProbe check gate
+items_of judge_items judge_run load_answers load_board load_gold load_judge load_profile load_roster open_board
+open_probe open_run predict probe_judge probe_width read_study run run_async seal_board study_from verify withhold
+write_study __version__
 """.split()
 
 USAGE = '''

@@ -60,12 +60,15 @@ if TYPE_CHECKING:
     from calibrant.records.profile import Profile as Profile
     from calibrant.records.roster import Roster as Roster
     from calibrant.records.scorecard import Estimate as Estimate
+    from calibrant.records.scorecard import NullPolicy as NullPolicy
     from calibrant.records.scorecard import Scorecard as Scorecard
     from calibrant.records.scorecard import Slice as Slice
     from calibrant.records.subject import Failure as Failure
     from calibrant.records.subject import Request as Request
     from calibrant.records.subject import Response as Response
     from calibrant.records.subject import SubjectIdentity as SubjectIdentity
+    from calibrant.runs.answers import Answers as Answers
+    from calibrant.runs.answers import load_answers as load_answers
     from calibrant.runs.boards import Board as Board
     from calibrant.runs.boards import load_board as load_board
     from calibrant.runs.boards import load_profile as load_profile
@@ -92,6 +95,9 @@ if TYPE_CHECKING:
     from calibrant.runs.run import open_run as open_run
     from calibrant.runs.run import run as run
     from calibrant.runs.run import run_async as run_async
+    from calibrant.runs.sealing import Sealing as Sealing
+    from calibrant.runs.sealing import open_board as open_board
+    from calibrant.runs.sealing import seal_board as seal_board
     from calibrant.runs.session import Pace as Pace
     from calibrant.runs.session import Progress as Progress
     from calibrant.runs.studies import read_study as read_study
@@ -113,6 +119,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Allow",
+    "Answers",
     "AuthorityGrant",
     "Board",
     "CalibrantError",
@@ -143,6 +150,7 @@ __all__ = [
     "JudgementStore",
     "Label",
     "MachineError",
+    "NullPolicy",
     "OpenPrediction",
     "Pace",
     "PanelInstrument",
@@ -162,6 +170,7 @@ __all__ = [
     "Run",
     "RunLocked",
     "Scorecard",
+    "Sealing",
     "Seat",
     "Slice",
     "Standing",
@@ -181,11 +190,13 @@ __all__ = [
     "items_of",
     "judge_items",
     "judge_run",
+    "load_answers",
     "load_board",
     "load_gold",
     "load_judge",
     "load_profile",
     "load_roster",
+    "open_board",
     "open_probe",
     "open_run",
     "predict",
@@ -194,6 +205,7 @@ __all__ = [
     "read_study",
     "run",
     "run_async",
+    "seal_board",
     "study_from",
     "verify",
     "withhold",
@@ -214,8 +226,9 @@ _NAMES_IN: Final = {
     "records.probe": "ProbeReport",
     "records.profile": "Profile",
     "records.roster": "Roster",
-    "records.scorecard": "Estimate Scorecard Slice",
+    "records.scorecard": "Estimate NullPolicy Scorecard Slice",
     "records.subject": "Failure Request Response SubjectIdentity",
+    "runs.answers": "Answers load_answers",
     "runs.boards": "Board load_board load_profile withhold",
     "runs.check": "Check check",
     "runs.gates": "gate",
@@ -228,6 +241,7 @@ _NAMES_IN: Final = {
     "runs.probing": "probe_judge",
     "runs.rosters": "load_roster",
     "runs.run": "Run Standing open_run run run_async",
+    "runs.sealing": "Sealing open_board seal_board",
     "runs.session": "Pace Progress",
     "runs.studies": "read_study study_from write_study",
     "runs.verify": "Step Verification verify",

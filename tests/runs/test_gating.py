@@ -79,6 +79,45 @@ def test_a_gate_that_was_approved_passes_or_fails(project: Made, wrong: int, sai
     assert verdict(project, finished) == said
 
 
+@pytest.mark.parametrize(
+    ("metric", "policy", "wrong", "said"),
+    [
+        ("selective_accuracy", {"threshold": 0.6}, 0, "pass"),
+        ("selective_accuracy", {"threshold": 0.6}, 6, "fail"),
+        ("coverage", {"threshold": 0.6}, 6, "pass"),
+        ("correct_abstention_rate", {"threshold": 0.6}, 6, "pass"),
+        ("invention_rate", {"threshold": 0.4, "direction": "at-most"}, 0, "pass"),
+        ("invention_rate", {"threshold": 0.1, "direction": "at-most"}, 0, "fail"),
+        ("false_abstention_rate", {"threshold": 0.4, "direction": "at-most", "statistic": "worst-case"}, 0, "pass"),
+    ],
+)
+def test_a_gate_may_be_about_the_decision_to_answer(
+    project: Made, metric: str, policy: dict[str, Any], wrong: int, said: str
+) -> None:
+    project.policy(metric=metric, **policy)
+    finished = project.run(wrong=wrong)
+    project.grant(finished, metric=metric)
+    assert (verdict(project, finished), reasons(project, finished).partition(" ")[0]) == (said, metric)
+
+
+def test_a_figure_that_a_person_took_a_pair_out_of_is_mechanical_no_more(passing: tuple[Made, Run]) -> None:
+    project, finished = passing
+    finished.label(
+        [
+            Label(
+                challenge="p0-out",
+                epoch=1,
+                non_score="invalid-challenge",
+                code="determinable",
+                grader="person",
+                rater="Ada",
+                critique="It was in the papers.",
+            )
+        ]
+    )
+    hold(project, finished, said="informational", because='labels by "Ada" count now')
+
+
 def test_a_run_that_started_before_the_gate_was_there_is_blocked(tmp_path: Path) -> None:
     project = Made(tmp_path)
     project.write("calibrant.yaml", {"schema": "calibrant.project.v1"})
