@@ -489,7 +489,7 @@ def test_a_browser_that_does_not_start_is_an_error_and_tried_once(
 ) -> None:
     (tmp_path / "page.html").write_text("<!doctype html>")
     broken = tmp_path / "chromium"
-    broken.write_text(f"#!/bin/sh\necho x >> {tmp_path}/starts\nexit 3\n")
+    broken.write_text(f"#!/bin/sh\n[ $1 = --version ] || echo x >> {tmp_path}/starts\nexit 3\n")
     broken.chmod(0o755)
     monkeypatch.setenv(chromium.PROGRAM, str(broken))
     around, kept = on_hosts(tmp_path)

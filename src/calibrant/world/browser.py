@@ -126,7 +126,7 @@ class BrowserResolver:
     async def resolve(self, question: Question) -> Finding:
         """Open the page in a context of its own and ask it."""
         del question
-        found = await asyncio.to_thread(self.obstacle)
+        found = await asyncio.to_thread(self._ready)
         if found is not None:
             return Finding.failed(found)
         root = self._places()[0] if self.params.page is not None else None
@@ -169,6 +169,13 @@ class BrowserResolver:
         await pages.still(page)
         if page.url.startswith("chrome-error:"):
             raise NoAnswer("the steps lead to a page that cannot be reached")
+
+    def _ready(self) -> str | None:
+        """As `obstacle`; from here on, the identity knows the browser's version without asking it."""
+        program = chromium.program()
+        if program is not None:
+            chromium.version(program)
+        return self.obstacle()
 
     def _places(self) -> tuple[Path, Path]:
         """The folder whose files the page may load, and the file of the page."""

@@ -83,6 +83,7 @@ class Gateway:
 
     def __init__(self) -> None:
         self._visits: dict[str, Visit] = {}
+        self._connections: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
 
     async def open(self) -> str:
@@ -94,8 +95,8 @@ class Gateway:
         """Listen no more."""
         if self._server is not None:
             self._server.close()
-            for visit in list(self._visits.values()):
-                await self.leave(visit)
+            self._visits.clear()
+            await _cancel(self._connections)
             await self._server.wait_closed()
 
     def enter(self, surroundings: Surroundings, root: Path | None) -> Visit:
@@ -107,14 +108,13 @@ class Gateway:
     async def leave(self, visit: Visit) -> None:
         """End a visit and every connection of it."""
         self._visits.pop(visit.name, None)
-        for task in list(visit.connections):
-            task.cancel()
-        await asyncio.gather(*visit.connections, return_exceptions=True)
+        await _cancel(visit.connections)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         visit: Visit | None = None
         task = asyncio.current_task()
         assert task is not None
+        self._connections.add(task)
         try:
             head = await _read_head(reader)
             visit = self._visit_of(head.fields)
@@ -131,6 +131,7 @@ class Gateway:
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
             pass
         finally:
+            self._connections.discard(task)
             if visit is not None:
                 visit.connections.discard(task)
             writer.close()
@@ -244,6 +245,12 @@ def _read(surroundings: Surroundings, root: Path, path: str) -> tuple[bytes, str
     data = places.read_regular(real, MOST_FILE)
     kind = _TYPES.guess_type(real.name)[0] or "application/octet-stream"
     return data, f"{kind}; charset=utf-8" if kind.startswith("text/") and _is_utf8(data) else kind
+
+
+async def _cancel(tasks: set[asyncio.Task[None]]) -> None:
+    for task in list(tasks):
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _read_head(reader: asyncio.StreamReader) -> _Head:
