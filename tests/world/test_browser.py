@@ -9,6 +9,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -446,12 +447,30 @@ def test_a_browser_ends_with_its_process_however_that_ends(tmp_path: Path) -> No
         "print(asyncio.run(asked.resolve(Question('c'))).value, flush=True)\nif sys.argv[2] == 'wait': time.sleep(60)\n"
     )
     for how in ("wait", "end"):
-        with subprocess.Popen([sys.executable, "-c", code, str(tmp_path), how], stdout=subprocess.PIPE) as child:
-            assert child.stdout is not None
-            assert child.stdout.readline() == b"Page\n"
-            started = _children(child.pid)
-            child.kill() if how == "wait" else child.wait(20)
-        assert all(gone(pid, 10) for pid in started)
+        argv = [sys.executable, "-c", code, str(tmp_path), how]
+        with tempfile.TemporaryDirectory(prefix="c-") as place:
+            environment = {**os.environ, "TMPDIR": place}
+            with subprocess.Popen(argv, stdout=subprocess.PIPE, env=environment) as child:
+                assert child.stdout is not None
+                assert child.stdout.readline() == b"Page\n"
+                started = _children(child.pid)
+                child.kill() if how == "wait" else child.wait(20)
+            assert started
+            assert all(gone(pid, 10) for pid in started)
+            assert how == "wait" or list(Path(place).iterdir()) == []
+
+
+@needs_browser
+def test_a_browser_starts_where_the_folder_of_temporary_files_has_a_long_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ("x" * 100)).mkdir()
+    (tmp_path / "page.html").write_text("<!doctype html><title>Page</title>")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / ("x" * 100)))
+    around, kept = on_hosts(tmp_path)
+    finding = ask(browser({"page": "page.html", "ask": "title"}, around))
+    kept["chromium"].close()
+    assert finding.value == "Page"
 
 
 def test_without_a_browser_one_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,6 +43,7 @@ _NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome
 _AT_ONCE: Final = 4
 _START_SECONDS: Final = 60.0
 _END_SECONDS: Final = 5.0
+_LONGEST_PLACE: Final = 40
 _MAP_NOTHING: Final = "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"
 _SWITCHES: Final = (
     "--block-new-web-contents",
@@ -170,7 +171,7 @@ class _Engine:
         self._loop, self._ending = asyncio.get_running_loop(), asyncio.Event()
         self._slots, self._launching = asyncio.Semaphore(_AT_ONCE), asyncio.Lock()
         ready.set()
-        with tempfile.TemporaryDirectory(prefix="calibrant-chromium-", ignore_cleanup_errors=True) as home:
+        with tempfile.TemporaryDirectory("", "calibrant-chromium-", _short_place(), ignore_cleanup_errors=True) as home:
             self._home = home
             await self._ending.wait()
             await self._end()
@@ -281,6 +282,11 @@ async def _ended(end: Callable[[], Awaitable[None]]) -> bool:
 
 def _bare(home: str) -> dict[str, str]:
     return {"PATH": search_path(), "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+
+
+def _short_place() -> str | None:
+    """Where a browser's own folder goes: a socket in it may have a path of some hundred characters and no more."""
+    return "/tmp" if len(tempfile.gettempdir()) > _LONGEST_PLACE and os.access("/tmp", os.W_OK) else None  # noqa: S108
 
 
 def complaint(failed: Exception) -> str:
