@@ -90,7 +90,9 @@ def test_the_summary_says_what_became_of_the_sessions_predictions(project: Path,
     at = next(place for place, line in enumerate(lines) if "= predictions =" in line)
     told = lines[at + 1 : at + 8]
     assert told[0] == "6 predictions: 1 right, 3 wrong (2 of them sure), 2 not observed"
-    assert told[1].startswith("Brier 0.470 over 4, on average 80.0% sure and 25.0% right; anecdotal: 4 independent, fewer than")
+    assert told[1].startswith(
+        "Brier 0.470 over 4, on average 80.0% sure and 25.0% right; anecdotal: 4 independent, fewer than"
+    )
     assert told[2].startswith('The prediction "test_it.py::test_wrong_fails_no_test[0]: rain": it happens (90.0% sure)')
     assert told[5:] == ["book: runs/predictions.db", "next: calibrant predictions show"]
     failed = [line for line in lines if line.startswith("FAILED")]

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from calibrant.report.predictions import show_view, summary_lines, tally_of
-from calibrant.report.terminal import show
-from calibrant.report.view import View
 from calibrant.runs.predictions import Predicted, resolved
+from tests.report.test_scorecard import as_text
 from tests.runs.bookfiles import IDENTITY, event
-
-
-def render_text(view: View) -> str:
-    """The page as it stands on a terminal that keeps no colours."""
-    stream = StringIO()
-    show(view, stream)
-    return stream.getvalue()
 
 
 def one(called: str, share: object = None, confidence: float | None = 0.9, **fields: object) -> Predicted:
@@ -63,7 +54,7 @@ def test_nothing_predicted_is_said_and_not_divided_by() -> None:
 
 
 def test_the_page_says_what_is_open_and_what_it_would_be_at_worst() -> None:
-    text = render_text(show_view(MANY, Path("runs/predictions.db"), ()))
+    text = as_text(show_view(MANY, Path("runs/predictions.db"), ()))
     assert "Of 8 predictions: 3 right, 3 wrong (2 of them sure), 1 partly right, 1 not observed." in text
     assert "37.5%" in text  # three of eight
     assert "calibrant predictions observe h VALUE" in text
@@ -72,6 +63,6 @@ def test_the_page_says_what_is_open_and_what_it_would_be_at_worst() -> None:
 def test_a_name_is_shown_as_text_and_a_summary_is_short_when_it_has_to_be() -> None:
     found = [one("p", False, name="[bold]x[/bold] | `y` <b>")]
     waits = [one("q", name="[bold]x[/bold] | `y` <b>")]
-    assert "[bold]x[/bold] | `y` <b>" in render_text(show_view(waits, Path("b.db"), ()))
+    assert "[bold]x[/bold] | `y` <b>" in as_text(show_view(waits, Path("b.db"), ()))
     (line,) = summary_lines(found, [Path("b.db")], short=True)
     assert line.startswith("1 prediction: 1 wrong (1 of them sure); Brier 0.810 over 1")

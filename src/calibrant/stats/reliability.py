@@ -275,7 +275,7 @@ class _Line:
         gap, smoothed = rate - self.confidence, (self.confidence * self.units + 1) / (self.units + 2)
         chance = np.sqrt(smoothed * (1 - smoothed) / self.units)
         roomier = np.where(self.confidence < 0.5, 1.0, -1.0)
-        side = np.where(np.abs(gap) > 2 * chance, np.sign(gap), roomier)
+        side = np.where(np.abs(gap) > 2 * chance, np.copysign(1.0, gap), roomier)
         self.step = side * np.maximum(np.abs(gap), chance)
         room = np.where(side > 0, 1 - self.confidence, self.confidence)
         self.end = float((room / np.abs(self.step)).max())

@@ -164,7 +164,7 @@ def postgresql(asked: dict[str, Any]) -> Cursor:
 
 def _connected(database: dict[str, Any]) -> Any:
     """A connection. What goes wrong is told without the address: neither host nor role stands in a message."""
-    import pg8000.core as engine  # type: ignore[import-untyped] # for this engine alone
+    import pg8000.core as engine  # for this engine alone
 
     socket = f"{database['host']}/.s.PGSQL.{database['port']}" if database["host"].startswith("/") else None
     place = {"unix_sock": socket} if socket else {"host": database["host"], "port": database["port"]}
