@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.grounding.elicitation import _EARLIER, TEMPLATES, build_request, is_known, shown_text
+from calibrant.grounding.elicitation import EARLIER, TEMPLATES, build_request, is_known, shown_text
 from calibrant.grounding.options import MOST_OPTIONS, check_options
 from calibrant.grounding.parse import Unparsed, parse
 from calibrant.records.board import Seat
@@ -225,18 +225,18 @@ def test_names_of_categories_are_shown_as_before() -> None:
     item = challenge(outcome=Categorical(kind="categorical", values=("red", "blue")))
     asked = [
         shown_text(build_request(template, item, SEAT, [], epoch=1, word_cap=9))
-        for template in (TEMPLATES["json"], _EARLIER[0])
+        for template in (TEMPLATES["json"], EARLIER[0])
     ]
     assert asked[0] == asked[1]
 
 
 def test_templates_of_the_first_release_are_still_known() -> None:
-    assert [template.digest() for template in _EARLIER] == [
+    assert [template.digest() for template in EARLIER] == [
         "74e54c0fb0e64f220d9b3e08fdf6a2d72245500fa52496a71769c2975d1eb4db",
         "7019b6f6b077f1fb2b43619d0745cb54ce92a040f71ea39537e1389a2c822916",
         "4f5f15bbe6b109fd3e4cb9ab9967baffbab897568da5abcd3af1f2aeb36a8fd9",
     ]
-    known = [*_EARLIER, *TEMPLATES.values()]
+    known = [*EARLIER, *TEMPLATES.values()]
     assert all(is_known(template.digest()) for template in known)
     assert len({template.digest() for template in known}) == len(known)
     assert not is_known("0" * 64)

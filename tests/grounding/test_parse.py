@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.grounding.elicitation import TEMPLATES
+from calibrant.grounding.elicitation import EARLIER, TEMPLATES
 from calibrant.grounding.parse import LONGEST, PARSERS, Unparsed, parse
 from calibrant.records.grounding import Expectation
 from calibrant.records.outcome import Boolean, Number, Text
@@ -82,6 +82,22 @@ def test_lines(text, expected) -> None:
 
 
 @pytest.mark.parametrize(
+    ("stated", "expected"),
+    [("80", 0.8), ("80%", 0.8), ("0.8%", 0.008), ("8/10", 0.8), ("0", 0.0), ("1.5", 0.015)]
+    + [(either, None) for either in ("0.8", "1", ".95", "1.0", "95.5.1", "nan", "101", "-1")],
+)
+def test_a_bare_number_that_may_be_a_share_or_per_cent_is_neither(stated: str, expected: float | None) -> None:
+    said = read(LINES, f"STANCE: assert\nANSWER: 2\nCONFIDENCE: {stated}")
+    assert (said.confidence, said.confidence_stated) == (expected, stated)
+
+
+def test_runs_of_the_earlier_lines_are_read_as_they_were() -> None:
+    earlier = LINES.model_copy(update={"parser": "lines.v1"})
+    said = read(earlier, "STANCE: assert\nANSWER: 2\nCONFIDENCE: 0.8")
+    assert said.confidence == 0.008
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         (" 8\n\nQ: next", ("assert", "8")),
@@ -142,7 +158,7 @@ CONFIDENCES = [
     (LINES, "Very likely", 0.9),
     (LINES, "unlikely", 0.25),
     (LINES, "95", 0.95),
-    (LINES, "0.5", 0.005),
+    (LINES, "0.5", None),
     (LINES, "certainly", None),
 ]
 
@@ -179,5 +195,5 @@ def test_a_hostile_reply_takes_no_time(template, unit) -> None:
 
 
 def test_every_template_names_a_parser_and_every_parser_a_version() -> None:
-    assert {template.parser for template in TEMPLATES.values()} == set(PARSERS)
+    assert {template.parser for template in (*TEMPLATES.values(), *EARLIER)} == set(PARSERS)
     assert all(name.rpartition(".v")[2].isdigit() for name in PARSERS)

@@ -242,6 +242,15 @@ def test_a_scorecard_that_was_edited(copy, change, said) -> None:
     assert named(verify(copy), "scorecard", said)
 
 
+def test_a_scorecard_of_an_earlier_version_is_not_compared_and_proves_nothing(copy) -> None:
+    path = copy / "scorecard.json"
+    path.write_bytes(path.read_bytes().replace(b"calibrant.scorecard.v2", b"calibrant.scorecard.v1"))
+    found = verify(copy)
+    assert found.passed
+    assert [(step.name, step.checked) for step in found.skipped] == [("scorecard", 0)]
+    assert "an earlier version's figures" in str(found.steps["scorecard"].skipped)
+
+
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("name", ["scorecard.json", "origin.json"])
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder"])

@@ -227,7 +227,7 @@ def test_facts_that_differ_and_facts_that_are_not_plausible_are_told(tmp_path) -
 
 def test_a_run_asked_through_a_template_of_the_first_release_still_verifies(tmp_path, monkeypatch) -> None:
     """Its seats were shown the names of options alone; its requests are derived as they were."""
-    earlier = elicitation._EARLIER[0]
+    earlier = elicitation.EARLIER[0]
     monkeypatch.setattr("calibrant.runs.run.find_template", lambda _: earlier)
     told = ScriptedSubject(lambda _: reply("assert", "q0"))
     made = run_board(gridded(tmp_path, 2), told, runs=tmp_path / "runs")

@@ -10,8 +10,12 @@ from typing import Literal, TypeAlias
 from calibrant.grounding.folding import fold
 from calibrant.units import read_number
 
-Scale: TypeAlias = Literal["probability", "percent"] | None
-"""What a bare number means: a probability from 0 to 1, a percentage, or nothing."""
+Scale: TypeAlias = Literal["probability", "percent", "percent-or-share"] | None
+"""What a bare number means: a probability from 0 to 1, a percentage, or nothing.
+
+A bare number up to 1 that is asked for in per cent may be meant either way, and has no probability; the last of the
+scales, which earlier runs were read with, takes it as a percentage too.
+"""
 
 _LONGEST = 100
 _FRACTION = re.compile(r"(\S+)\s*(?:/|out of)\s*(\S+)")
@@ -49,4 +53,6 @@ def _probability(written: str, scale: Scale) -> Decimal | None:
     number = read_number(written)
     if number is None or scale is None:
         return None
-    return number / 100 if scale == "percent" else number
+    if scale == "percent" and 0 < number <= 1:
+        return None
+    return number if scale == "probability" else number / 100

@@ -227,14 +227,14 @@ _OPTIONS_FEW_SHOT = (
 )
 
 _OF_JSON: Final[dict[str, Any]] = {"mode": "chat", "scale": "probability"}
-_OF_LINES: Final[dict[str, Any]] = {"mode": "chat", "parser": "lines.v1", "scale": "percent", "words": WORDS}
+_OF_LINES: Final[dict[str, Any]] = {"mode": "chat", "scale": "percent", "words": WORDS}
 _OF_FEW_SHOT: Final[dict[str, Any]] = {"mode": "completion", "stop": ("\n",)}
 
 TEMPLATES: Final[Mapping[str, Elicitation]] = {
     template.id: template
     for template in (
         Elicitation(id="json", text=_json(_OFFERED), parser="json.v1", **_OF_JSON),
-        Elicitation(id="lines", text=_lines(_OFFERED), **_OF_LINES),
+        Elicitation(id="lines", text=_lines(_OFFERED), parser="lines.v2", **_OF_LINES),
         Elicitation(id="plain", mode="chat", text=_PLAIN, parser="plain.v1"),
         Elicitation(
             id="few-shot",
@@ -255,9 +255,9 @@ TEMPLATES: Final[Mapping[str, Elicitation]] = {
 }
 """The templates that ship, by name."""
 
-_EARLIER: Final[tuple[Elicitation, ...]] = (
+EARLIER: Final[tuple[Elicitation, ...]] = (
     Elicitation(id="json", text=_json(""), parser="json.v1", **_OF_JSON),
-    Elicitation(id="lines", text=_lines(""), **_OF_LINES),
+    Elicitation(id="lines", text=_lines(""), parser="lines.v1", **_OF_LINES),
     Elicitation(id="few-shot", text=_few_shot("", ""), parser="few-shot.v1", max_tokens=24, **_OF_FEW_SHOT),
 )
 """Templates of 0.1.0, which showed the names of options without what they cover: runs of theirs go on, and verify."""
@@ -284,7 +284,7 @@ def find_template(name: str) -> Elicitation:
 
 @cache
 def _known() -> frozenset[str]:
-    return frozenset(template.digest() for template in (*TEMPLATES.values(), *_EARLIER))
+    return frozenset(template.digest() for template in (*TEMPLATES.values(), *EARLIER))
 
 
 def is_known(elicitation_sha256: str) -> bool:

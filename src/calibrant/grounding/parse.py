@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from calibrant.grounding.confidence import read_confidence
+from calibrant.grounding.confidence import Scale, read_confidence
 from calibrant.grounding.elicitation import own_range
 from calibrant.grounding.folding import fold
 from calibrant.grounding.jsontext import find_objects
@@ -141,7 +141,8 @@ def _expect(elicitation: Elicitation, outcome: Outcome, response: Response, stat
             commits = _commits(outcome, stated)
     if isinstance(commits, Unread):
         return Unparsed(f"{_an(stated.stance)} whose answer is not read: {commits.reason}")
-    confidence, written = read_confidence(stated.confidence, elicitation.scale, elicitation.words)
+    scale: Scale = "percent-or-share" if elicitation.parser == "lines.v1" else elicitation.scale
+    confidence, written = read_confidence(stated.confidence, scale, elicitation.words)
     source = None if confidence is None else "stated"
     if stated.confidence is None and response.probability is not None:
         confidence, source = response.probability, "token-probability"
@@ -249,7 +250,10 @@ _LINE = re.compile(r"^\W*(stance|answer|confidence|how)\W*?:[ \t*_]*(.*?)[ \t*_]
 
 
 def _parse_lines(text: str) -> Stated | Unparsed:
-    """``lines.v1``: labelled lines in any order; a label that stands twice with two contents says nothing."""
+    """``lines.v2``: labelled lines in any order; a label that stands twice with two contents says nothing.
+
+    ``lines.v1`` read the same lines, and a bare confidence of 0.8 as 0.8 per cent.
+    """
     fields: dict[str, str] = {}
     for line in text.splitlines():
         form = _LINE.match(line) if len(line) < 10_000 else None
@@ -321,6 +325,7 @@ def _after(text: str, phrase: str) -> str:
 PARSERS: Final[Mapping[str, Parser]] = {
     "json.v1": _parse_json,
     "lines.v1": _parse_lines,
+    "lines.v2": _parse_lines,
     "plain.v1": _parse_plain,
     "few-shot.v1": _parse_few_shot,
     "options.v1": _parse_options,

@@ -92,7 +92,7 @@ class Scorecard(Record):
     with the same responses have the same ``results_sha256``.
     """
 
-    schema_name: ClassVar[str] = "calibrant.scorecard.v1"
+    schema_name: ClassVar[str] = "calibrant.scorecard.v2"
 
     run: Id
     terms_sha256: Digest

@@ -25,7 +25,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from calibrant import canonical
 from calibrant.errors import CalibrantError, quote
@@ -60,6 +60,9 @@ STEPS: Final = (
     "register",
 )
 """The steps of a verification, in their order."""
+
+_EARLIER_SCORECARDS: Final = frozenset({"calibrant.scorecard.v1"})
+"""Schemas of scorecard files that held fewer figures."""
 
 _MOST_NAMED = 20
 
@@ -410,7 +413,14 @@ class _Verifier:
         data = read_input(path)
         if data == scorecard_bytes(derived):
             return
-        for what in _differences(data, derived):
+        stored = _stored(data)
+        if isinstance(stored, dict) and stored.get("schema") in _EARLIER_SCORECARDS:
+            step.checked, step.skipped = (
+                0,
+                "the file has an earlier version's figures; `calibrant resolve` writes it anew",
+            )
+            return
+        for what in _differences(stored, derived):
             step.fail(what)
 
     # 11. register
@@ -467,16 +477,20 @@ def scorecard_bytes(scorecard: Scorecard) -> bytes:
     return scorecard.to_bytes() + b"\n"
 
 
-def _differences(data: bytes, derived: Scorecard) -> Iterator[str]:
-    """What in a scorecard file is not what the ledger gives, field by field."""
+def _stored(data: bytes) -> dict[str, Any] | str:
+    """The fields of a scorecard file, or what it is instead."""
     try:
         stored = canonical.decode(data)
     except CalibrantError:
-        yield "the file is no JSON"
-        return
+        return "the file is no JSON"
+    return stored if isinstance(stored, dict) else "the file is no scorecard"
+
+
+def _differences(stored: dict[str, Any] | str, derived: Scorecard) -> Iterator[str]:
+    """What in a scorecard file is not what the ledger gives, field by field."""
     wanted = derived.to_dict()
-    if not isinstance(stored, dict):
-        yield "the file is no scorecard"
+    if isinstance(stored, str):
+        yield stored
         return
     moved = sorted(name for name in stored.keys() | wanted.keys() if stored.get(name) != wanted.get(name))
     for name in moved:
