@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from calibrant import canonical
-from calibrant.errors import CalibrantError, RunLocked, quote
+from calibrant.errors import CalibrantError, RunLocked
 from calibrant.records.grounding import Resolution, ResolverIdentity
 from calibrant.records.prediction import Prediction
 from calibrant.runs.owed import Owed
 from calibrant.runs.predicting import sentence
 from calibrant.runs.predictions import Book, Predicted, world_of
 from calibrant.runs.predictionsowed import owed_of_prediction
-from calibrant.runs.session import Clockwork, in_outcome
+from calibrant.runs.session import Clockwork, ask_world, resolution_of
 from calibrant.runs.watching import Look, Watched, watch
 from calibrant.world.base import Finding, Question, line
 from calibrant.world.registry import World
@@ -107,27 +106,11 @@ def _owed(predictions: Iterable[Predicted], now: datetime) -> tuple[Owed, ...]:
 async def _ask(world: World, prediction: Prediction) -> tuple[Resolution, Sequence[bytes]]:
     """What the world says of a prediction, in its outcome's written form, with what was seen."""
     assert prediction.resolver is not None  # only those are asked about
-    identity = ResolverIdentity(kind=prediction.resolver.kind, version="1")
+    question = Question(prediction.id, 1, prediction.outcome, "", prediction.at)
     try:
-        resolver = world.resolver(prediction.resolver)
+        resolver, finding = await ask_world(world, prediction.resolver, question)
         identity = resolver.identity
-        question = Question(prediction.id, 1, prediction.outcome, "", prediction.at)
-        finding = in_outcome(prediction.outcome, await resolver.resolve(question))
-    except CalibrantError as refused:
-        finding = Finding.failed(line(refused))
-    except Exception as broken:  # noqa: BLE001 - a resolver of somebody else's that breaks the seam's promise
-        finding = Finding.failed(f"{type(broken).__name__}: {quote(str(broken))}")
-    resolution = Resolution(
-        challenge=prediction.id,
-        epoch=1,
-        sealed_sha256=prediction.sealed_sha256,
-        status=finding.status,
-        value=finding.value,  # type: ignore[arg-type] # in its written form now
-        basis=finding.basis,
-        reason=finding.reason,
-        due=finding.due,
-        evidence=tuple(map(canonical.sha256, finding.evidence)),
-        resolver=identity,
-        at=datetime.now(UTC),
-    )
+    except CalibrantError as refused:  # it was allowed when it was predicted, and is no more
+        identity, finding = ResolverIdentity(kind=prediction.resolver.kind, version="1"), Finding.failed(line(refused))
+    resolution = resolution_of(question, prediction.sealed_sha256, finding, identity, datetime.now(UTC))
     return resolution, finding.evidence

@@ -25,7 +25,7 @@ from calibrant.ledger.entry import Draft
 from calibrant.ledger.journal import Journal
 from calibrant.ledger.store import Ledger
 from calibrant.records.board import Challenge, Source
-from calibrant.records.grounding import Commitment, Expectation, Resolution, Sealed, Unanswered
+from calibrant.records.grounding import Commitment, Expectation, Resolution, ResolverIdentity, Sealed, Unanswered
 from calibrant.records.outcome import Outcome
 from calibrant.records.subject import Failure, Request, Response
 from calibrant.records.terms import Capture
@@ -352,19 +352,7 @@ class Session:
         question = Question(challenge.id, task.epoch, challenge.outcome, committed.shown, committed.at)
         async with self._world_slots:
             resolver, finding = await ask_world(self._world, challenge.resolver, question)
-        resolution = Resolution(
-            challenge=challenge.id,
-            epoch=task.epoch,
-            sealed_sha256=committed.sealed_sha256,
-            status=finding.status,
-            value=finding.value,  # type: ignore[arg-type] # in its written form now
-            basis=finding.basis,
-            reason=finding.reason,
-            due=finding.due,
-            evidence=tuple(map(canonical.sha256, finding.evidence)),
-            resolver=resolver.identity,
-            at=self._clock.now(),
-        )
+        resolution = resolution_of(question, committed.sealed_sha256, finding, resolver.identity, self._clock.now())
         self.progress.resolved += 1
         self.progress.pending += resolution.status == "pending"
         last = self.stock.last.get(task)
@@ -424,6 +412,25 @@ async def ask_world(world: World, source: Source, question: Question) -> tuple[R
     except Exception as broken:  # noqa: BLE001 - a resolver of somebody else's that breaks the seam's promise
         finding = Finding("error", reason=f"{type(broken).__name__}: {quote(str(broken))}")
     return resolver, finding if question.outcome is None else in_outcome(question.outcome, finding)
+
+
+def resolution_of(
+    question: Question, sealed_sha256: str, finding: Finding, resolver: ResolverIdentity, at: datetime
+) -> Resolution:
+    """``finding``, in its written form, as the entry that settles what was sealed."""
+    return Resolution(
+        challenge=question.challenge,
+        epoch=question.epoch,
+        sealed_sha256=sealed_sha256,
+        status=finding.status,
+        value=finding.value,  # type: ignore[arg-type] # in its written form now
+        basis=finding.basis,
+        reason=finding.reason,
+        due=finding.due,
+        evidence=tuple(map(canonical.sha256, finding.evidence)),
+        resolver=resolver,
+        at=at,
+    )
 
 
 def in_outcome(outcome: Outcome, finding: Finding) -> Finding:
