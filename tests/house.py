@@ -18,6 +18,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"authority"}),
     frozenset({"subjects", "world", "judging"}),
     frozenset({"runs"}),
+    frozenset({"predictions"}),
     frozenset({"report", "interop"}),
     frozenset({"testing"}),
     frozenset({"__init__"}),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from calibrant.runs.predictions import Book
+from calibrant.predictions.book import Book
 
 TESTS = """
 import os

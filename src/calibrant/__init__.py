@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from calibrant.errors import RunLocked as RunLocked
     from calibrant.errors import Where as Where
     from calibrant.judging.store import JudgementStore as JudgementStore
+    from calibrant.predictions.predicting import OpenPrediction as OpenPrediction
+    from calibrant.predictions.predicting import PredictionResult as PredictionResult
+    from calibrant.predictions.predicting import Predictor as Predictor
+    from calibrant.predictions.predicting import predict as predict
     from calibrant.records.authority import AuthorityGrant as AuthorityGrant
     from calibrant.records.authority import CalibrationStandard as CalibrationStandard
     from calibrant.records.authority import ClaimSpec as ClaimSpec
@@ -84,10 +88,6 @@ if TYPE_CHECKING:
     from calibrant.runs.judged import judge_items as judge_items
     from calibrant.runs.judged import judge_run as judge_run
     from calibrant.runs.judges import load_judge as load_judge
-    from calibrant.runs.predicting import OpenPrediction as OpenPrediction
-    from calibrant.runs.predicting import PredictionResult as PredictionResult
-    from calibrant.runs.predicting import Predictor as Predictor
-    from calibrant.runs.predicting import predict as predict
     from calibrant.runs.probing import probe_judge as probe_judge
     from calibrant.runs.rosters import load_roster as load_roster
     from calibrant.runs.run import Run as Run
@@ -237,7 +237,7 @@ _NAMES_IN: Final = {
     "runs.items": "Item",
     "runs.judged": "items_of judge_items judge_run",
     "runs.judges": "load_judge",
-    "runs.predicting": "OpenPrediction PredictionResult Predictor predict",
+    "predictions.predicting": "OpenPrediction PredictionResult Predictor predict",
     "runs.probing": "probe_judge",
     "runs.rosters": "load_roster",
     "runs.run": "Run Standing open_run run run_async",

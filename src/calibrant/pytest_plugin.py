@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 if TYPE_CHECKING:
-    from calibrant.runs.predicting import Predictor
-    from calibrant.runs.predictions import Predicted
+    from calibrant.predictions.book import Predicted
+    from calibrant.predictions.predicting import Predictor
 
 _SESSION: Final = pytest.StashKey[str]()
 _BOOKS: Final = pytest.StashKey[list[Path]]()
@@ -68,7 +68,7 @@ def predict(request: pytest.FixtureRequest) -> Predictor:
 
     A prediction that turns out wrong fails no test, unless it is made with ``strict=True``.
     """
-    from calibrant.runs.predicting import Predictor
+    from calibrant.predictions.predicting import Predictor
 
     config = request.config
     return Predictor(
@@ -96,8 +96,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 def _summary(config: pytest.Config, *, short: bool, crashed: bool) -> list[str]:
     from calibrant.errors import CalibrantError
+    from calibrant.predictions.book import PREDICTIONS
     from calibrant.report.predictions import summary_lines
-    from calibrant.runs.predictions import PREDICTIONS
 
     try:
         if crashed:
@@ -110,7 +110,7 @@ def _summary(config: pytest.Config, *, short: bool, crashed: bool) -> list[str]:
 
 
 def _predictions(config: pytest.Config) -> list[Predicted]:
-    from calibrant.runs.predictions import Book
+    from calibrant.predictions.book import Book
 
     session = _session(config)
     return [one for path in config.stash[_BOOKS] for one in Book(path).read() if one.prediction.session == session]
@@ -132,7 +132,7 @@ def _folder(config: pytest.Config) -> Path:
     named = config.getini("calibrant_runs")
     if named:
         return Path(config.inipath.parent if config.inipath is not None else config.rootpath, named)
-    from calibrant.runs.predictions import books_folder
+    from calibrant.predictions.book import books_folder
 
     return books_folder(None, config.rootpath)
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from calibrant.errors import InputError
 from calibrant.interop.forecasts import ForecastFile, read_forecasts
-from calibrant.runs.forecasts import import_forecasts
-from calibrant.runs.predictions import Book
-from calibrant.runs.predictionscores import prediction_figures
+from calibrant.predictions.book import Book
+from calibrant.predictions.forecasts import import_forecasts
+from calibrant.predictions.scores import prediction_figures
 
 GAME = {"season": "1", "date": "2021-02-03", "team1": "A", "team2": "B", "prob1": "0.7", "prob1_outcome": "1"}
 QUESTION = {

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from calibrant.predictions.book import Predicted, resolved
 from calibrant.report.predictions import show_view, summary_lines, tally_of
-from calibrant.runs.predictions import Predicted, resolved
+from tests.predictions.bookfiles import IDENTITY, event
 from tests.report.test_scorecard import as_text
-from tests.runs.bookfiles import IDENTITY, event
 
 
 def one(called: str, share: object = None, confidence: float | None = 0.9, **fields: object) -> Predicted:

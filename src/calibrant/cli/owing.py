@@ -16,12 +16,12 @@ from calibrant.cli.places import open_named, reference_to, runs_folder, widened
 from calibrant.cli.printing import print_json, print_scorecard, print_view
 from calibrant.cli.trouble import Stopped, say
 from calibrant.errors import CannotCheck, CheckFailed, InputError, Problem, Where, quote
+from calibrant.predictions.owed import owed_in_book
 from calibrant.report.escape import visible
 from calibrant.report.owed import owed_json, owed_view
 from calibrant.report.recheck import recheck_json, recheck_view
 from calibrant.runs.folder import find_run, read_origin
 from calibrant.runs.owed import Owed, Unreadable, owed_in_runs, owed_of
-from calibrant.runs.predictionsowed import owed_in_book
 from calibrant.runs.run import Run
 from calibrant.runs.watching import Look
 from calibrant.values import format_duration, parse_instant

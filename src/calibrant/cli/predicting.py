@@ -16,6 +16,11 @@ from calibrant.cli.printing import print_json, print_view, write_plots
 from calibrant.cli.trouble import Stopped, say
 from calibrant.errors import CannotCheck, CheckFailed, InputError, Problem, Where, quote
 from calibrant.interop.forecasts import read_forecasts
+from calibrant.predictions.book import FORECASTS, PREDICTIONS, Book, Predicted, resolved
+from calibrant.predictions.forecasts import Import, import_forecasts
+from calibrant.predictions.resolving import resolve_predictions, watch_predictions
+from calibrant.predictions.scores import prediction_figures
+from calibrant.predictions.verify import verify_book
 from calibrant.records.grounding import ResolverIdentity
 from calibrant.report.confidence import confidence_json, confidence_sections
 from calibrant.report.lines import aligned
@@ -35,11 +40,6 @@ from calibrant.report.predictions import (
     tally_json,
     tally_of,
 )
-from calibrant.runs.forecasts import Import, import_forecasts
-from calibrant.runs.predictionchecks import verify_book
-from calibrant.runs.predictionresolving import resolve_predictions, watch_predictions
-from calibrant.runs.predictions import FORECASTS, PREDICTIONS, Book, Predicted, resolved
-from calibrant.runs.predictionscores import prediction_figures
 from calibrant.units import Unread, read_date
 from calibrant.values import parse_instant
 

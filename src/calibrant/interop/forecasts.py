@@ -16,10 +16,10 @@ from typing import Any, BinaryIO, Final, TypeAlias
 
 from calibrant import canonical
 from calibrant.errors import InputError, Problem, Where, nearest, one_of, quote
+from calibrant.predictions.forecasts import Forecast, read_share
 from calibrant.records.documents import decode_line
 from calibrant.records.problems import shown
 from calibrant.runs.files import open_input
-from calibrant.runs.forecasts import Forecast, read_share
 from calibrant.world.base import line as in_one_line
 
 MARKETS: Final = frozenset({"infer", "manifold", "metaculus", "polymarket"})

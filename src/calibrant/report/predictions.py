@@ -9,13 +9,13 @@ from shlex import quote as shell
 from typing import Any, Final
 
 from calibrant.errors import quote
+from calibrant.predictions.book import Predicted
+from calibrant.predictions.forecasts import Import
+from calibrant.predictions.predicting import fact_text, facts_of, predicted_text, sentence
+from calibrant.predictions.resolving import Resolving
 from calibrant.records.figures import percent
 from calibrant.report.checks import verification_json, verification_view
 from calibrant.report.view import Commands, Facts, Points, Section, Table, View
-from calibrant.runs.forecasts import Import
-from calibrant.runs.predicting import fact_text, facts_of, predicted_text, sentence
-from calibrant.runs.predictionresolving import Resolving
-from calibrant.runs.predictions import Predicted
 from calibrant.runs.verify import Verification
 from calibrant.stats.forecasts import ANECDOTAL_BELOW, SURE
 from calibrant.values import format_instant

@@ -22,17 +22,17 @@ from hypothesis import strategies as st
 import calibrant
 from calibrant.errors import CheckFailed, InputError, MachineError, RunLocked
 from calibrant.ledger.store import Ledger
+from calibrant.predictions import book
+from calibrant.predictions.book import PREDICTIONS, Book
+from calibrant.predictions.predicting import predict, read_prediction
 from calibrant.records.grounding import Sealed
-from calibrant.runs import predictions
-from calibrant.runs.predicting import predict, read_prediction
-from calibrant.runs.predictions import PREDICTIONS, Book
 from calibrant.stats.interval_scores import interval_scores
 from calibrant.values import Undefined
 
 BOOK = Path("runs") / PREDICTIONS
 
 
-def only() -> predictions.Predicted:
+def only() -> book.Predicted:
     (one,) = Book(BOOK).read()
     return one
 
@@ -248,16 +248,16 @@ def test_the_book_lies_in_the_projects_runs_where_there_is_a_project(tmp_path: P
     st.sampled_from([0.01, 0.5, 0.8, 0.99]),
 )
 def test_the_interval_score_is_that_of_the_library(ends: list[int], observed: int, confidence: float) -> None:
+    from calibrant.predictions.predicting import result_of
     from calibrant.records.prediction import Prediction
-    from calibrant.runs.predicting import result_of
 
     outcome, expectation = read_prediction({"interval": (ends[0], ends[1]), "confidence": confidence})
-    sealed = predictions.seal(expectation)
+    sealed = book.seal(expectation)
     made = Prediction(
         id="p", name="n", outcome=outcome, sealed_sha256=sealed.digest(), origin="code", at=datetime.now(UTC)
     )
-    one = predictions.Predicted(made, expectation)
-    one.take(predictions.resolved(made, observed, predictions.ResolverIdentity(kind="observed", version="1")))
+    one = book.Predicted(made, expectation)
+    one.take(book.resolved(made, observed, book.ResolverIdentity(kind="observed", version="1")))
     (expected,) = interval_scores([observed], [ends[0]], [ends[1]], [confidence])
     assert result_of(one).interval_score == pytest.approx(expected, abs=1e-6)
 
@@ -294,7 +294,7 @@ def test_two_programs_write_to_one_book_at_once() -> None:
 
 def test_a_book_that_another_process_keeps_is_waited_for_and_then_said(monkeypatch: pytest.MonkeyPatch) -> None:
     predict("first", event=True)
-    monkeypatch.setattr(predictions, "PATIENCE", 0.05)
+    monkeypatch.setattr(book, "PATIENCE", 0.05)
     with Ledger.open(BOOK, write=True), pytest.raises(RunLocked, match="is writing to") as refused:
         predict("it", event=True)
     assert isinstance(refused.value, MachineError)

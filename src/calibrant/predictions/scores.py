@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from calibrant.predictions.book import Predicted
 from calibrant.records.confidence import ConfidenceFigures
-from calibrant.runs.predictions import Predicted
 from calibrant.stats.confidence import By, How, Told, confidence_figures
 from calibrant.stats.forecasts import Forecasts
 from calibrant.stats.interval_scores import Bracket

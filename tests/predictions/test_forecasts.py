@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from calibrant.runs.forecasts import Forecast, Import, import_forecasts
-from calibrant.runs.predictionchecks import verify_book
-from calibrant.runs.predictions import Book
+from calibrant.predictions.book import Book
+from calibrant.predictions.forecasts import Forecast, Import, import_forecasts
+from calibrant.predictions.verify import verify_book
 
 FILE = "f" * 64
 RAIN = Forecast("table", "days.csv", 2, b"rain,0.7", "rain", "It rains", 0.7, by="Inger", made="2026-03-01")

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from calibrant.errors import CalibrantError, RunLocked
+from calibrant.predictions.book import Book, Predicted, world_of
+from calibrant.predictions.owed import owed_of_prediction
+from calibrant.predictions.predicting import sentence
 from calibrant.records.grounding import Resolution, ResolverIdentity
 from calibrant.records.prediction import Prediction
 from calibrant.runs.owed import Owed
-from calibrant.runs.predicting import sentence
-from calibrant.runs.predictions import Book, Predicted, world_of
-from calibrant.runs.predictionsowed import owed_of_prediction
 from calibrant.runs.session import Clockwork, ask_world, resolution_of
 from calibrant.runs.watching import Look, Watched, watch
 from calibrant.world.base import Finding, Question, line

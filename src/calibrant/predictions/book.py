@@ -1,7 +1,7 @@
 """The book of predictions: each one sealed before what it is about is looked at, and what became of it.
 
 A book is a ledger. A prediction is durable before its block runs or its resolver is asked; what became of it is
-appended later, so that `runs.predictionchecks` sees the order from the ledger alone. Nothing is ever taken out: a
+appended later, so that `predictions.verify` sees the order from the ledger alone. Nothing is ever taken out: a
 prediction that nobody observed stays in the book, and in every count.
 """
 

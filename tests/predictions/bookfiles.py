@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from calibrant.predictions.book import Book, seal
 from calibrant.records.grounding import Expectation, ResolverIdentity, Sealed
 from calibrant.records.outcome import Event
 from calibrant.records.prediction import Prediction
-from calibrant.runs.predictions import Book, seal
 
 IDENTITY = ResolverIdentity(kind="observed", version="1")
 

@@ -20,12 +20,12 @@ from typing import Any, Final, Literal, Self, TypeAlias, TypedDict, Unpack
 from calibrant.errors import CalibrantError, CheckFailed, InputError, Problem, Where, nearest, one_of, quote
 from calibrant.grounding.confidence import read_confidence
 from calibrant.grounding.folding import fold
+from calibrant.predictions.book import PREDICTIONS, Book, Predicted, books_folder, left_open, resolved, seal, world_of
 from calibrant.records.board import Source
 from calibrant.records.figures import percent
 from calibrant.records.grounding import Expectation, Resolution, ResolverIdentity
 from calibrant.records.outcome import Categorical, Date, Event, Interval, Number, Outcome
 from calibrant.records.prediction import Prediction
-from calibrant.runs.predictions import PREDICTIONS, Book, Predicted, books_folder, left_open, resolved, seal, world_of
 from calibrant.units import Unread, known_unit, read_date, read_number, read_quantity
 from calibrant.values import Undefined, parse_instant
 

@@ -24,9 +24,9 @@ from calibrant.errors import CalibrantError, CheckFailed, quote
 from calibrant.grounding.match import read_fact
 from calibrant.ledger.entry import Entry
 from calibrant.ledger.store import Ledger
+from calibrant.predictions.book import CONTRADICTION, PREDICTION, RESOLUTION
 from calibrant.records.grounding import Resolution, Sealed
 from calibrant.records.prediction import Prediction
-from calibrant.runs.predictions import CONTRADICTION, PREDICTION, RESOLUTION
 from calibrant.runs.verify import Step, Verification
 
 STEPS: Final = ("file", "predictions", "order", "resolutions", "imports", "root")

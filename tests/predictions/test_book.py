@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from calibrant.errors import CheckFailed, InputError
 from calibrant.ledger.entry import Draft
 from calibrant.ledger.store import Ledger
+from calibrant.predictions.book import CONTRADICTION, RESOLUTION, Book, Predicted, left_open, resolved, seal
+from calibrant.predictions.resolving import resolve_predictions
+from calibrant.predictions.scores import prediction_figures
+from calibrant.predictions.verify import STEPS, verify_book
 from calibrant.records.grounding import Resolution
 from calibrant.records.prediction import Imported
-from calibrant.runs.predictionchecks import STEPS, verify_book
-from calibrant.runs.predictionresolving import resolve_predictions
-from calibrant.runs.predictions import CONTRADICTION, RESOLUTION, Book, Predicted, left_open, resolved, seal
-from calibrant.runs.predictionscores import prediction_figures
 from calibrant.stats.confidence import How
-from tests.runs.bookfiles import IDENTITY, book_with, event
+from tests.predictions.bookfiles import IDENTITY, book_with, event
 
 
 def settled(one: Predicted, fact: object) -> Resolution:

@@ -19,11 +19,11 @@ from calibrant.errors import quote
 from calibrant.grounding.match import read_fact
 from calibrant.ledger.entry import Draft
 from calibrant.ledger.store import Ledger
+from calibrant.predictions.book import CONTRADICTION, PREDICTION, RESOLUTION, Book, seal, settled_by
+from calibrant.predictions.predicting import fact_text
 from calibrant.records.grounding import Expectation, Fact, Resolution, ResolverIdentity, Sealed
 from calibrant.records.outcome import Event
 from calibrant.records.prediction import Imported, Prediction
-from calibrant.runs.predicting import fact_text
-from calibrant.runs.predictions import CONTRADICTION, PREDICTION, RESOLUTION, Book, seal, settled_by
 from calibrant.units import Unread
 
 T = TypeVar("T")

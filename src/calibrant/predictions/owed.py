@@ -7,8 +7,8 @@ from datetime import datetime
 from pathlib import Path
 
 from calibrant.errors import CalibrantError
+from calibrant.predictions.book import PREDICTIONS, Book, Predicted
 from calibrant.runs.owed import Owed, State, Unreadable
-from calibrant.runs.predictions import PREDICTIONS, Book, Predicted
 from calibrant.world.awaiting import awaited
 
 
