@@ -14,7 +14,7 @@ from calibrant.report.checks import (
     verification_json,
     verification_view,
 )
-from calibrant.report.view import Points, Table
+from calibrant.report.view import Commands, Points, Table
 from calibrant.runs.check import check
 from calibrant.runs.verify import STEPS, Verification
 from tests.report.cards import HOSTILE
@@ -27,7 +27,10 @@ def test_a_sound_board_is_fine_and_pays_nothing(tmp_path: Path) -> None:
     found = check(mine)
     view = check_view(mine, found)
     assert view.sentence == "Three pairs: fine, 6 challenges in 3 pairs."
-    assert {row[1] for row in table(view, view.sections[-1].title).rows} == {"0"}
+    assert {row[1] for row in table(view, view.sections[-2].title).rows} == {"0"}
+    following = view.sections[-1]
+    assert isinstance(following, Commands)
+    assert [command for command, _ in following.rows] == [f"calibrant run {mine.source} --subject local"]
     assert check_json(mine, found)["null_policies"] == dict.fromkeys(found.board.policies, 0)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from calibrant.errors import Problem
 from calibrant.grounding.coverage import Coverage
-from calibrant.report.view import Facts, Points, Section, Table, View
+from calibrant.report.view import Commands, Facts, Points, Section, Table, View
 from calibrant.runs.boards import Board
 from calibrant.runs.check import Check
 from calibrant.runs.verify import Step, Verification
@@ -39,8 +40,20 @@ def check_view(board: Board, check: Check) -> View:
         _board(board, check),
         *_executes(check),
         _policies(check),
+        *_next(board, check),
     )
     return View(_check_sentence(board, check), (), sections)
+
+
+def _next(board: Board, check: Check) -> Iterator[Section]:
+    """What to do with a board that was read from a file."""
+    if board.source is None:
+        return
+    name = shlex.quote(str(board.source))
+    row = (f"calibrant run {name} --subject local", "puts it to the embedded model; `--help` lists who else may answer")
+    if check.problems:
+        row = (f"calibrant check {name}", "once what is listed above is mended")
+    yield Commands("Next", (row,))
 
 
 def _check_sentence(board: Board, check: Check) -> str:

@@ -121,7 +121,7 @@ def _marked(title: str, figures: ConfidenceFigures) -> str:
 def _stated(figures: ConfidenceFigures) -> Iterator[Section]:
     rows = [("stated", _of_stated(figures.stated, figures.n, figures.unread, figures.unscored))]
     if figures.n:
-        rows.append(("independent", f"{figures.units} questions"))
+        rows.append(("independent", "1 question" if figures.units == 1 else f"{figures.units} questions"))
         rows += [_by_model(figures.by_model, figures.n)] if figures.by_model else []
         rows.append(("intervals", f"{percent(figures.level).replace('.0%', '%')}, seed {figures.seed}"))
     yield Facts("Confidences", tuple(rows))

@@ -167,7 +167,7 @@ def _warnings(tally: Tally, predictions: Sequence[Predicted]) -> Iterator[str]:
             "observes looks like this."
         )
     if tally.made and tally.anecdotal:
-        yield f"The figures are anecdotal: {tally.units:,} independent ones are scored, fewer than {ANECDOTAL_BELOW}."
+        yield f"The figures are anecdotal: fewer than {ANECDOTAL_BELOW} independent predictions are scored ({tally.units:,})."
 
 
 def _waiting(waiting: Sequence[Predicted]) -> Table:
