@@ -14,11 +14,10 @@ from calibrant.records.base import Record
 from calibrant.records.gold import Frame
 from calibrant.records.problems import refuse
 from calibrant.records.scorecard import LOWER_IS_BETTER
-from calibrant.records.types import Digest, Id, Instant, Many, Name, Probability, Prose
+from calibrant.records.types import Digest, Id, Instant, Level, Many, Name, Probability, Prose
 
 Count = Annotated[int, Field(ge=0)]
 AtLeastOne = Annotated[int, Field(ge=1)]
-Level = Annotated[float, Field(gt=0, lt=1)]
 Correlation = Annotated[float, Field(ge=-1, le=1)]
 
 _SLICE = re.compile(r"board|(?:test_type|seat):\S+")

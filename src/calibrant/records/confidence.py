@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from calibrant.records.base import Record
 from calibrant.records.problems import refuse
-from calibrant.records.types import Many, Name, Probability, Prose
+from calibrant.records.types import Level, Many, Name, Probability, Prose, added
 
 Count = Annotated[int, Field(ge=0)]
 
@@ -17,14 +17,15 @@ class ConfidenceSummary(Record):
     """What a scorecard says of the confidences of one slice, each counted once, and two scores.
 
     Of the answers that stated one, ``unread`` gave no probability by what their template asked for, ``unscored`` have
-    one and no fact to hold it against (declined, pending, withheld), and the rest are scored, in four cells: sure is a
-    confidence of at least ``sure``. ``partly`` are neither right nor wrong (a tie). ``by_model`` of all were not
-    stated: they are the probability that the model gave to its own words. Where a score is null, ``undefined`` says
-    why.
+    one and declined, or have no fact to hold it against (pending, withheld), ``unreadable`` have a fact and no answer
+    that could be read, and the rest are scored, in four cells: sure is a confidence of at least ``sure``. ``partly``
+    are neither right nor wrong (a tie). ``by_model`` of all were not stated: they are the probability that the model
+    gave to its own words. Where a score is null, ``undefined`` says why.
     """
 
     unread: Count
     unscored: Count
+    unreadable: Count = added(0)
     by_model: Count = 0
     sure: Probability
     sure_right: Count
@@ -44,7 +45,7 @@ class ConfidenceSummary(Record):
     @property
     def stated(self) -> int:
         """How many stated a confidence."""
-        return self.scored + self.unread + self.unscored
+        return self.scored + self.unread + self.unscored + self.unreadable
 
 
 class Figure(Record):
@@ -150,6 +151,7 @@ class ConfidenceFigures(Record):
     stated: Count
     unread: Count = 0
     unscored: Count = 0
+    unreadable: Count = added(0)
     unread_examples: Many[str] = ()
     asked_for: Prose | None = None
     n: Count
@@ -157,7 +159,7 @@ class ConfidenceFigures(Record):
     by_model: Count = 0
     anecdotal: bool
     anecdotal_below: Count
-    level: Annotated[float, Field(gt=0, lt=1)]
+    level: Level
     two_sided: bool = False
     cells: FourCells
     mean_confidence: Figure

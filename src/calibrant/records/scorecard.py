@@ -11,7 +11,7 @@ from calibrant.records.base import Record
 from calibrant.records.confidence import ConfidenceSummary
 from calibrant.records.figures import scorecard_html
 from calibrant.records.subject import SubjectIdentity
-from calibrant.records.types import Digest, Id, Many, Name, Probability, Prose, added
+from calibrant.records.types import Digest, Id, Level, Many, Name, Probability, Prose, added
 
 Count = Annotated[int, Field(ge=0)]
 PairOutcome = Literal["grounded", "bluffing", "hedging", "neither"]
@@ -33,7 +33,7 @@ class Estimate(Record):
     undefined: Prose | None = None
     low: Probability | None = None
     high: Probability | None = None
-    level: Annotated[float, Field(gt=0, lt=1)]
+    level: Level
     method: Prose
     n: Count
     clusters: Count

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from calibrant.records.base import Record
 from calibrant.records.subject import SubjectIdentity
-from calibrant.records.types import Digest, Id, Instant, Many, Name
+from calibrant.records.types import Digest, Id, Instant, Level, Many, Name
 
 
 class Elicitation(Record):
@@ -65,7 +65,7 @@ class Terms(Record):
     seed: int
     policies_sha256: Many[Digest] = ()
     captures: Many[Digest] = ()
-    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    level: Level = 0.95
     software: Software
     start: Annotated[int, Field(ge=1)]
     at: Instant

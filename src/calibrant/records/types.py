@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NoReturn, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, PlainSerializer
 
@@ -22,6 +22,8 @@ _ID = re.compile(r"[\w][\w.:@+-]{0,199}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _WRITTEN_QUANTITY = re.compile(r"0|-?(?:[1-9][0-9]{0,49}|0(?=\.))(?:\.[0-9]{0,40}[1-9])?")
 """A number as `write_quantity` writes it, short enough to be read without further thought."""
+_ANY_NUMBER = re.compile(r"[+\-\u2212]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
+_WITH_UNIT = re.compile(rf"{_ANY_NUMBER.pattern}\s*(?:[^\W\d_]|[%°])\D*")
 _LARGEST_QUICK = 10**18
 
 
@@ -77,9 +79,21 @@ def _quantity(value: Any) -> Any:
     else:
         read = None
     if read is None:
-        sized = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
-        refuse(shown(value), "a number from 1e-60 to 1e60 in size" if sized else "a number")
+        _refuse_quantity(value)
     return read
+
+
+def _refuse_quantity(value: Any) -> NoReturn:
+    """Say of what is no quantity whether it is too large or small for one, has a unit, or is no number at all."""
+    text = value.strip() if isinstance(value, str) else ""
+    number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+    if number or _ANY_NUMBER.fullmatch(text):
+        refuse(shown(value), "a number from 1e-60 to 1e60 in size, of at most 60 digits")
+    form = _WITH_UNIT.fullmatch(text)
+    if form is not None:
+        fix = "Write the number alone: in the `unit` of the outcome, a share as 0.05."
+        refuse(shown(value), "a number without a unit", fix)
+    refuse(shown(value), "a number")
 
 
 def write_quantity(value: Decimal) -> str:
@@ -107,6 +121,9 @@ Quantity = Annotated[Decimal, BeforeValidator(_quantity), PlainSerializer(write_
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 """A number from 0 to 1."""
+
+Level = Annotated[float, Field(gt=0, le=0.9999999)]
+"""The level of an interval. Nearer to 1 than ten million observations could tell, quantiles run out of digits."""
 
 Many = Annotated[tuple[T, ...], Field(strict=False)]
 """A list, kept as a tuple."""

@@ -17,6 +17,7 @@ from calibrant.records.grounding import Expectation, Resolution, Sealed
 from calibrant.records.outcome import Interval, Number
 from calibrant.records.terms import Elicitation
 from calibrant.runs.plan import Task, task_of
+from calibrant.runs.scoring import foreign_values_named
 from calibrant.runs.source import RunSource
 from calibrant.runs.stakes import Stakes
 from calibrant.stats.confidence import By, How, Told, confidence_figures
@@ -40,7 +41,14 @@ def run_confidence(ledger: Ledger, source: RunSource, how: How = How()) -> Confi
             sealed = Sealed.from_stored(ledger.blob(resolution.sealed_sha256))
             gathered.take(task_of(entry.key), sealed.expectation, resolution)
     scored = _Scored(source, gathered)
-    told = Told(scored.unread, scored.unscored, scored.by_model, gathered.examples, asked_for(source.elicitation))
+    told = Told(
+        scored.unread,
+        scored.unscored,
+        scored.by_model,
+        gathered.examples,
+        asked_for(source.elicitation),
+        unreadable=scored.unreadable,
+    )
     return confidence_figures(
         scored.forecasts(), how, told=told, brackets=gathered.brackets(), groups=dict(scored.groups())
     )
@@ -71,7 +79,8 @@ class Gathered:
         challenge = self._source.challenge(task.number)
         if challenge.half is None or challenge.outcome is None:
             raise CheckFailed(f"a resolution of {challenge.id}, which is no grounding challenge")
-        stake = stake_of(challenge.half, challenge.outcome, expectation, resolution)
+        with foreign_values_named(challenge):
+            stake = stake_of(challenge.half, challenge.outcome, expectation, resolution)
         self.stakes.take(task, stake)
         if stake is None or expectation is None:
             return
@@ -133,7 +142,7 @@ class _Scored:
     """The columns of what is scored, in the order of the board."""
 
     def __init__(self, source: RunSource, gathered: Gathered) -> None:
-        self.unread = self.unscored = self.by_model = 0
+        self.unread = self.unscored = self.unreadable = self.by_model = 0
         self._confidences, self._right, self._clusters = array("d"), array("d"), array("q")
         self._groups = [_Group(by, {}, array("I")) for by in ("stance", "seat", "source")]
         for number, challenge in enumerate(source.challenges()):
@@ -145,6 +154,8 @@ class _Scored:
     def _take(self, challenge: Challenge, stake: Stake) -> None:
         if stake.confidence is None:
             self.unread += 1
+        elif stake.unreadable:
+            self.unreadable += 1
         elif stake.right is None:
             self.unscored += 1
         else:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from calibrant.errors import CalibrantError
+from calibrant.errors import CalibrantError, CheckFailed, quote
 from calibrant.ledger.register import Register
 from calibrant.records.scorecard import Scorecard
 from calibrant.records.terms import Start, Terms
@@ -40,6 +40,10 @@ def list_runs(runs: Path) -> Iterator[Listed]:
             scorecard = run.scorecard()
         except CalibrantError as trouble:
             yield Listed(folder, terms, trouble=trouble)
+            continue
+        except Exception as broken:  # noqa: BLE001 - one received run must not hide all others
+            found = f"{folder}: it cannot be scored ({type(broken).__name__}: {quote(str(broken))})"
+            yield Listed(folder, terms, trouble=CheckFailed(found))
             continue
         same = starts[terms.board_sha256, terms.subject.digest()]
         yield Listed(folder, terms, scorecard, Standing(terms.start, max(same, terms.start)))

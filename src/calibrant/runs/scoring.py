@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal
@@ -73,16 +74,19 @@ class Decisions:
         """Take in what the world said about what was sealed for a task.
 
         Raises:
-            CheckFailed: for a challenge that is not settled by resolutions.
+            CheckFailed: for a challenge that is not settled by resolutions, and for what is no value of its outcome.
         """
         challenge = self._source.challenge(task.number)
         if challenge.half is None or challenge.outcome is None:
             raise CheckFailed(f"a resolution of {challenge.id}, which is no grounding challenge")
-        self.facts.take(task, challenge, resolution)
+        with foreign_values_named(challenge):
+            decision = grade(challenge.half, challenge.outcome, expectation, resolution)
+            stake = stake_of(challenge.half, challenge.outcome, expectation, resolution)
+            self.facts.take(task, challenge, resolution)
         self.moving.take(task.number, resolution)
-        self.stakes.take(task, stake_of(challenge.half, challenge.outcome, expectation, resolution))
+        self.stakes.take(task, stake)
         if not self._is_void(task):
-            self._decide(task, grade(challenge.half, challenge.outcome, expectation, resolution))
+            self._decide(task, decision)
 
     def _take_label(self, label: Label, task: Task) -> None:
         challenge = self._source.challenge(task.number)
@@ -104,6 +108,21 @@ class Decisions:
         if decision not in self._known:
             self._known.append(decision)
         self._marks[task] = self._known.index(decision, 2) | over_cap
+
+
+@contextlib.contextmanager
+def foreign_values_named(challenge: Challenge) -> Iterator[None]:
+    """Name the challenge where what a ledger says of it cannot be computed with: a ledger may be anybody's.
+
+    Raises:
+        CheckFailed: for a value that is none of the challenge's outcome.
+    """
+    try:
+        yield
+    except (ArithmeticError, LookupError, TypeError, ValueError) as broken:
+        kind = challenge.outcome.kind if challenge.outcome is not None else "none"
+        found = f"what was sealed or settled of {challenge.id} is no value of its outcome ({kind})"
+        raise CheckFailed(found) from broken
 
 
 def refuse_label(profile: Profile, challenge: Challenge, label: Label) -> None:
@@ -246,9 +265,16 @@ def _warnings(source: RunSource, board: Slice) -> Iterator[str]:
         yield "The board is a discovery set: its items were picked, so its rates describe the items and no population."
     invalid = board.non_scores.get("invalid-challenge", 0)
     if invalid:
-        yield f"{invalid} out-half answers are void: their fact turned out to be determinable. Mend the board."
+        void = (
+            "1 out-half answer is void: its fact"
+            if invalid == 1
+            else f"{invalid} out-half answers are void: their fact"
+        )
+        yield f"{void} turned out to be determinable. Mend the board."
     if board.unanswered:
-        yield f"{board.unanswered} questions got no answer; the worst-case figures count them as failed."
+        them = "1 question got" if board.unanswered == 1 else f"{board.unanswered} questions got"
+        counted = "it" if board.unanswered == 1 else "them"
+        yield f"{them} no answer; the worst-case figures count {counted} as failed."
 
 
 def _is_pending(outcome: Outcome) -> bool:

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 from calibrant import canonical
 from calibrant.errors import CheckFailed, quote
 from calibrant.grounding.elicitation import Shown, is_known
+from calibrant.grounding.held import Held, held, title_of
 from calibrant.ledger.entry import Draft
 from calibrant.ledger.store import Ledger
 from calibrant.records.authority import DecisionPolicy
@@ -20,6 +21,9 @@ from calibrant.runs.plan import Marks
 
 BLOCK: Final = 256
 """Challenges that are read, or written, in one step."""
+
+MOST_TASKS: Final = 50_000_000
+"""The most questions (each challenge in each epoch) of one run: what is kept of each in memory is a number of bytes."""
 
 _DIGEST = 32
 _MOST_BLOCKS = 8
@@ -65,6 +69,9 @@ class RunSource:
         self.header: Final = self._record(BoardHeader, self.terms.board_sha256)
         self.profile: Final = self._record(Profile, self.terms.profile_sha256)
         self.elicitation: Final = self._record(Elicitation, self.terms.elicitation_sha256)
+        if self.header.challenges * self.terms.epochs > MOST_TASKS:
+            many = f"{self.header.challenges:,} challenges in {self.terms.epochs:,} epochs"
+            raise CheckFailed(f"{ledger.path}: its terms name {many}; at most {MOST_TASKS:,} questions are read.")
         self._listed = ledger.blob(self.header.challenges_sha256)
         if len(self._listed) != _DIGEST * self.header.challenges:
             raise CheckFailed(f"{ledger.path}: the board names {self.header.challenges} challenges and lists others.")
@@ -130,6 +137,10 @@ class RunSource:
         seat = self.header.seat(challenge.seat)
         return [self._show(item) for item in (*seat.evidence, *challenge.evidence)]
 
+    def held(self, challenge: Challenge) -> list[Held]:
+        """What the seat holds and is asked with a challenge: all in which its fact could be read."""
+        return list(held(challenge, self.header.seat(challenge.seat), self.shown(challenge)))
+
     def captures(self) -> dict[str, str]:
         """What was captured when the run started, as text, by the digest of its source."""
         if self._captured is None:
@@ -162,11 +173,3 @@ class RunSource:
 
     def _record(self, kind: type[R], digest: str) -> R:
         return kind.from_bytes(self._ledger.blob(digest))
-
-
-def title_of(item: Evidence) -> str:
-    """What a piece of evidence is called where it is shown: its title, or the command that gave it."""
-    if item.title is not None or item.capture is None:
-        return item.title or ""
-    argv = item.capture.params.get("argv")
-    return "$ " + " ".join(map(str, argv)) if isinstance(argv, list) else item.capture.kind
