@@ -232,6 +232,32 @@ def test_a_double_is_the_number_that_its_shortest_digits_say(value: float) -> No
     assert made.max_width == Decimal(repr(value))
 
 
+@pytest.mark.parametrize("field", ["plausible", "max_width", "tolerance", "relative_tolerance"])
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("2 s", "a number without a unit. Write the number alone: in the `unit` of the outcome, a share as 0.05."),
+        ("10kB", "a number without a unit"),
+        ("−3 °C", "a number without a unit"),
+        ("5%", "a number without a unit"),
+        ("1e400", "a number from 1e-60 to 1e60 in size, of at most 60 digits"),
+        ("1e-400", "a number from 1e-60 to 1e60 in size"),
+        ("9" * 61, "of at most 60 digits"),
+        (10**61, "of at most 60 digits"),
+        ("1,5", "a number."),
+        ("5 to 10", "a number."),
+        ("soon", "a number."),
+        (True, "a number."),
+    ],
+)
+def test_what_is_no_quantity_is_refused_with_why(field: str, value: Any, said: str) -> None:
+    given = [value, value] if field == "plausible" else value
+    with pytest.raises(InputError) as refused:
+        Number.from_dict({"kind": "number", field: given})
+    assert said in str(refused.value)
+    assert str(refused.value.problems[0].where.field).startswith(field)
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [

@@ -27,6 +27,7 @@ def said(
     fact: str = FACT,
     head: dict[str, Any] | None = None,
     resolver_of_out: dict[str, Any] | None = None,
+    outcome_of_in: dict[str, Any] | None = None,
     **out: Any,
 ) -> list[str]:
     if resolver_of_out is not None:
@@ -34,6 +35,8 @@ def said(
     (folder / "facts.jsonl").write_text(json.dumps({"key": "a", "value": int(fact)}), encoding="utf-8")
     (folder / "fact.txt").write_text(fact, encoding="utf-8")
     in_half, out_half = pair(0, fact)
+    if outcome_of_in is not None:
+        in_half["outcome"] = outcome_of_in
     path = write_board(folder, [{**out_half, **out}, {**in_half, "resolver": resolver}], **(head or {}))
     found = check(path, allow=Allow(all_commands=True))
     return [str(problem) for problem in found.problems]
@@ -66,6 +69,18 @@ def test_what_a_seat_holds_counts_where_the_out_half_is_the_same_question(tmp_pa
 def test_what_shows_nothing_or_nothing_distinctive_passes(tmp_path: Path, kind: str) -> None:
     assert said(tmp_path, IN_FILES[kind]) == []
     assert said(tmp_path, IN_FILES[kind], fact="12", prompt="Will it be 12?") == []
+
+
+@pytest.mark.parametrize("kind", IN_FILES)
+def test_a_fact_of_a_file_outside_the_plausible_range_is_a_problem(tmp_path: Path, kind: str) -> None:
+    grid = [{"name": "few", "covers": "[0, 9]"}, {"name": "many", "covers": "[10, 848483]"}]
+    (problem,) = said(tmp_path, IN_FILES[kind], outcome_of_in={"kind": "number", "plausible": [0, 848483]})
+    assert "board.jsonl:3: challenges[1].resolver: found" in problem
+    assert 'the fact of "p0-in", which was read now, outside the plausible range [0, 848483]' in problem
+    assert FACT not in problem
+    (problem,) = said(tmp_path, IN_FILES[kind], outcome_of_in={"kind": "number", "options": grid})
+    assert "which no option holds" in problem
+    assert said(tmp_path, IN_FILES[kind], outcome_of_in={"kind": "number", "plausible": [0, 848484]}) == []
 
 
 def test_what_cannot_be_read_is_said_once_and_nothing_is_run(tmp_path: Path) -> None:

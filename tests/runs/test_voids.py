@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import sys
+
 import pytest
 
 from calibrant.errors import InputError
 from calibrant.records.grounding import Label
 from calibrant.runs.run import Run, run
 from calibrant.runs.voids import voids_in
+from calibrant.world.base import Allow
 from tests.runs.rigs import Told, pair, perfect, reply, write_board
 
 HARBOUR = {"outcome": {"kind": "text"}}
@@ -41,6 +45,116 @@ def test_what_a_resolver_found_is_listed_with_its_fact_and_its_place(tmp_path) -
     assert first.why == "the fact stands in what the seat was shown"
     assert (second.challenge, second.fact, second.places, second.by) == ("p1-out", "yes, Ole", (), "facts")
     assert second.why == "a source found its fact"
+
+
+GRID = [{"name": "below", "covers": "[0, 848484)"}, {"name": "above", "covers": "[848484, 900000]"}]
+SPACES = [
+    {"kind": "number", "plausible": [0, 848484]},
+    {"kind": "number", "plausible": [0, 900000], "options": GRID},
+    {"kind": "number", "plausible": [0, 900000], "max_width": 848484},
+    {"kind": "interval", "plausible": [0, 900000], "max_width": 848484},
+]
+TEMPLATES = ("json", "lines", "plain", "few-shot", "options", "options-few-shot")
+
+
+@pytest.mark.parametrize("space", SPACES, ids=lambda space: f"{space['kind']}-{'-'.join([*space][2:])}")
+def test_an_outcome_space_that_names_the_fact_gives_nothing_away_under_any_template(tmp_path, space) -> None:
+    """One board, one subject, every template: the same decisions, and no void half."""
+    one, two = pair(0, "848484", outcome=space)
+    two |= {"prompt": one["prompt"], "resolver": {"kind": "withheld", "of": "p0-in", "source": one["resolver"]}}
+    path = write_board(tmp_path, [one, two])
+    for name in TEMPLATES:
+        result = run(path, Told(lambda _: "I do not know."), elicitation=name, runs=tmp_path / name)
+        assert voids_in(result.folder) == []
+        (status,) = [item.resolution.status for item in result.items() if item.challenge.half == "out"]
+        assert status == "not-determinable"
+        assert result.recheck().moved == []
+
+
+def test_an_example_of_a_template_gives_nothing_away(tmp_path) -> None:
+    one, two = pair(0, "afternoon", outcome={"kind": "text"})
+    two |= {"prompt": one["prompt"], "resolver": {"kind": "withheld", "of": "p0-in", "source": one["resolver"]}}
+    path = write_board(tmp_path, [one, two])
+    for name in ("few-shot", "options-few-shot"):
+        assert voids_in(run(path, Told(lambda _: "x"), elicitation=name, runs=tmp_path / name).folder) == []
+
+
+ECHO = [sys.executable, "-c", "print('sight: FACT')"]
+HOLDS = "It was FACT once."
+SAID = {
+    "prompt": ({"prompt": HOLDS}, {}, "its question"),
+    "turn": (
+        {"prompt": None, "turns": [{"role": "user", "content": HOLDS}, {"role": "user", "content": "How far?"}]},
+        {},
+        "its turn 1",
+    ),
+    "context": ({}, {"context": {"text": HOLDS}}, "its seat's context"),
+    "evidence of the seat": ({}, {"evidence": [{"title": "log", "text": HOLDS}]}, "its seat's evidence 'log'"),
+    "evidence": ({"evidence": [{"text": HOLDS}]}, {}, "its evidence"),
+    "title": ({"evidence": [{"title": HOLDS, "text": "x"}]}, {}, f"its evidence {HOLDS!r}"),
+    "capture": (
+        {"evidence": [{"title": "now", "capture": {"kind": "command", "argv": ECHO}}]},
+        {},
+        "its evidence 'now'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+@pytest.mark.parametrize("value", ["848484", "848484 m"])
+def test_a_fact_that_was_shown_is_void_with_its_place(tmp_path, name, value) -> None:
+    """Whatever form its source wrote it in, and under templates that write all of it in places of their own."""
+    out, seat, place = SAID[name]
+    one, two = pair(0, value, outcome={"kind": "number", "unit": "m"})
+    said = json.loads(json.dumps([out, seat]).replace("FACT", value))
+    two |= {"resolver": {"kind": "withheld", "of": "p0-in", "source": one["resolver"]}, **said[0]}
+    one["resolver"] = {"kind": "pending", "awaits": "a clerk"}  # so that no check knows the fact
+    head = {"seats": [{"id": "clerk", "lane": "x", **said[1]}]}
+    path = write_board(tmp_path, [one, {k: v for k, v in two.items() if v is not None}], **head)
+    for template in ("json", "few-shot"):
+        subject = Told(lambda _: "I do not know.")
+        result = run(path, subject, elicitation=template, runs=tmp_path / template, allow=Allow(all_commands=True))
+        (void,) = voids_in(result.folder)
+        assert void.why == "the fact stands in what the seat was shown"
+        assert void.places == (place.replace("FACT", value),)
+
+
+def test_every_fact_that_was_shown_has_a_place(tmp_path) -> None:
+    """A set that is spread over pieces, a list of accepted facts, and one that stands across two of them."""
+    kinds = {
+        "set": ({"kind": "set"}, ["csv", "toml"], "Is it csv?", "and toml", ("its question", "its evidence")),
+        "several": ({"kind": "text"}, ["Vienna", "Wien"], "What?", "In Wien", ("its evidence",)),
+        "across": ({"kind": "text"}, "Inger Holm", "What is Holm?", "Inger", ()),
+        "choice": (
+            {"kind": "categorical", "values": ["red-brick", "blue-stone"]},
+            "red-brick",
+            "What is it?",
+            "The house is red-brick.",
+            ("its evidence",),
+        ),
+        "option": (
+            {
+                "kind": "number",
+                "options": [{"name": "high", "covers": "[0, 9000]"}, {"name": "low", "covers": "(9000, )"}],
+            },
+            "4242",
+            "How high is it?",
+            "4242",
+            ("its evidence",),
+        ),
+    }
+    halves = []
+    for number, (outcome, value, prompt, text, _) in enumerate(kinds.values()):
+        one, two = pair(number, value, outcome=outcome)
+        withheld = {"kind": "withheld", "of": one["id"], "source": one["resolver"]}
+        one["resolver"] = {"kind": "pending", "awaits": "a clerk"}
+        halves += [one, two | {"prompt": prompt, "evidence": [{"text": text}], "resolver": withheld}]
+    found = {void.challenge: void.places for void in voids_in(run_of(tmp_path, halves).folder)}
+    assert found == {f"p{n}-out": kind[-1] for n, kind in enumerate(kinds.values()) if kind[-1]}
+
+
+def run_of(folder, halves) -> Run:
+    return run(write_board(folder, halves), Told(lambda _: reply("decline")), runs=folder / "runs")
 
 
 def test_a_person_voids_a_half_by_name_and_with_the_reason(tmp_path) -> None:

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from calibrant.errors import InputError, Problem, Where, quote
+from calibrant.grounding.held import as_written, held
 from calibrant.grounding.leak import stands_in
 from calibrant.grounding.match import read_fact
 from calibrant.grounding.options import check_options, covering, write_covering
 from calibrant.grounding.policies import POLICIES, Policy, paid
+from calibrant.grounding.room import check_room, missed_by
 from calibrant.grounding.width import extent
 from calibrant.records.board import BoardHeader, Challenge
 from calibrant.records.outcome import Interval, Number, Set
@@ -57,7 +59,8 @@ def check_board(
 class BoardChecker:
     """Checks a board in one pass over its challenges, in this order:
 
-    1. options exclude one another and cover the plausible space;
+    1. options exclude one another and cover the plausible space, and a fact that stands in the board lies in both (an
+       outcome space in which whatever is answered is right is a warning);
     2. no out-half is settled by a source that finds a fact;
     3. the target or an inline fact of a pair does not stand in what its out-half shows;
     4. no null policy is paid a pair;
@@ -89,10 +92,8 @@ class BoardChecker:
         found.challenges += 1
         found.by_seat[challenge.seat] += 1
         found.by_test_type[challenge.test_type] += 1
-        unsound = [_placed(problem, self._where(index)) for problem in _options(challenge)]
-        found.problems += unsound
-        if not unsound:
-            found.warnings += [_placed(warning, self._where(index)) for warning in _too_wide(challenge)]
+        if not _may_be_derived(challenge):
+            self._take_outcome(challenge, index)
         found.problems += [_placed(problem, self._where(index)) for problem in _sources(challenge)]
         found.warnings += [_placed(problem, self._where(index)) for problem in _out_source(challenge)]
         before = self._asked.setdefault(_question(challenge), index)
@@ -111,6 +112,9 @@ class BoardChecker:
 
     def finish(self) -> BoardCheck:
         """What was found."""
+        for index, challenge in self._open.values():
+            if _may_be_derived(challenge):
+                self._take_outcome(challenge, index)
         unpaired = ((c, self._where(i)) for i, c in self._open.values() if _must_pair(self._profile, c))
         self._found.problems += [_half_written(challenge, place) for challenge, place in unpaired]
         self._found.problems += list(_paid(self._paid))
@@ -130,8 +134,19 @@ class BoardChecker:
         if rest > 0:
             yield Problem(f"{rest} more questions that are asked twice", "each question once")
 
+    def _take_outcome(self, challenge: Challenge, index: int) -> None:
+        """Hold the outcome space of a challenge to its rules; one that is withheld waits for its in-half before."""
+        where, found = self._where(index), self._found
+        unsound = [_placed(problem, Where(field="outcome")) for problem in _outcome_problems(challenge)]
+        found.problems += [_placed(problem, where) for problem in unsound]
+        if not unsound:
+            found.problems += [_placed(problem, where) for problem in _unwinnable(challenge)]
+            found.warnings += [_placed(warning, where) for warning in (*_too_wide(challenge), *_trivial(challenge))]
+
     def _take_pair(self, in_half: Challenge, out_half: Challenge, out_index: int) -> None:
         self._found.pairs += 1
+        if _may_be_derived(out_half) and not _is_derived(out_half, in_half):
+            self._take_outcome(out_half, out_index)
         leaks = _leaks(in_half, out_half, self._header)
         self._found.problems += [_placed(problem, self._where(out_index)) for problem in leaks]
         for name in self._play(in_half, out_half):
@@ -163,10 +178,36 @@ def _placed(problem: Problem, place: Where) -> Problem:
     return Problem(problem.found, problem.expected, problem.fix, Where(place.file, place.line, inner))
 
 
-def _options(challenge: Challenge) -> Iterator[Problem]:
+def _outcome_problems(challenge: Challenge) -> list[Problem]:
+    return check_options(challenge.outcome) if challenge.outcome is not None else []
+
+
+def _may_be_derived(challenge: Challenge) -> bool:
+    return challenge.half == "out" and challenge.resolver is not None and challenge.resolver.kind == "withheld"
+
+
+def _is_derived(out_half: Challenge, in_half: Challenge) -> bool:
+    """Whether the outcome space of an out-half is that of its in-half, so that what is wrong there was said already."""
+    of = out_half.resolver.params.get("of") if out_half.resolver is not None else None
+    return of == in_half.id and out_half.outcome == in_half.outcome
+
+
+def _unwinnable(challenge: Challenge) -> Iterator[Problem]:
+    """A fact of the board itself that no answer can be right about, as its outcome space is written."""
+    source = challenge.resolver
+    if challenge.outcome is None or source is None or source.kind != "facts" or "value" not in source.params:
+        return
+    missed = missed_by(challenge.outcome, source.params["value"])
+    if missed is not None:
+        found = f"the fact {quote(source.params['value'])}, {missed.found}"
+        yield Problem(found, missed.expected, missed.fix, Where(field="resolver.value"))
+
+
+def _trivial(challenge: Challenge) -> Iterator[Problem]:
+    """An outcome space in which being right means nothing, or next to nothing."""
     if challenge.outcome is not None:
-        for problem in check_options(challenge.outcome):
-            yield _placed(problem, Where(field="outcome"))
+        for warning in check_room(challenge.outcome):
+            yield _placed(warning, Where(field="outcome"))
 
 
 def _too_wide(challenge: Challenge) -> Iterator[Problem]:
@@ -214,11 +255,9 @@ def _half_written(challenge: Challenge, place: Where) -> Problem:
 def _leaks(in_half: Challenge, out_half: Challenge, header: BoardHeader) -> Iterator[Problem]:
     """The target, or a fact that stands in the board itself, in what the out-half shows."""
     seat = header.seat(out_half.seat)
-    shown = [("prompt", turn) for turn in (out_half.prompt, *(turn.content for turn in out_half.turns)) if turn]
-    shown += [("evidence", item.text) for item in (*seat.evidence, *out_half.evidence) if item.text]
-    shown.append(("context", seat.context))
+    shown = list(held(out_half, seat, as_written(seat, out_half)))
     for fact in _known_facts(in_half):
-        place = next((name for name, text in shown if stands_in(fact, text)), None)
+        place = next((piece.field for piece in shown if stands_in(fact, piece.text)), None)
         if place is not None:
             found = f"the fact {quote(str(fact))} of {quote(in_half.id)} in the {place} of its out-half"
             yield Problem(found, f"an out-half whose {place} does not give the fact away", None, Where(field=place))

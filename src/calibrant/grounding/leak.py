@@ -27,15 +27,17 @@ def stands_in(fact: object, text: str) -> bool:
     too, ``52,424`` for ``52424``; the members of a list may be short where together they are distinctive.
     """
     members = fact if isinstance(fact, list | tuple) else [fact]
-    return is_distinctive(fact) and all(_holds(text, _written(member)) for member in members)
+    return is_distinctive(fact) and all(mentions(text, member) for member in members)
 
 
 def _written(fact: object) -> str:
     return "" if isinstance(fact, bool) else str(fact) if isinstance(fact, str | int | float) else ""
 
 
-def _holds(text: str, fact: str) -> bool:
-    return holds_words(text, fact) or (fact.isdigit() and holds_words(_GROUPED.sub("", text), fact))
+def mentions(text: str, fact: object) -> bool:
+    """Whether a text or number stands in ``text`` as whole words, distinctive or not."""
+    written = _written(fact)
+    return holds_words(text, written) or (written.isdigit() and holds_words(_GROUPED.sub("", text), written))
 
 
 _GROUPED = re.compile(r"(?<=\d)[,\u00a0\u202f ](?=\d{3}(?!\d))")

@@ -11,15 +11,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from calibrant.grounding.elicitation import shown_text
 from calibrant.grounding.rules import grade
 from calibrant.ledger.store import Ledger
 from calibrant.records.board import Challenge
 from calibrant.records.grounding import Commitment, Fact, Resolution, Sealed
 from calibrant.runs.plan import Task, task_of
-from calibrant.runs.session import Clockwork, Pace, ask_world, is_open, request_for
+from calibrant.runs.session import Clockwork, Pace, ask_world, is_open, question_of
 from calibrant.runs.source import RunSource
-from calibrant.world.base import Finding, Question
+from calibrant.world.base import Finding
 from calibrant.world.registry import World
 
 STATED: Final = frozenset({"attested", "other-lane"})
@@ -127,9 +126,7 @@ async def _ask_again(
 ) -> Moved | Silent | None:
     challenge = source.challenge(task.number)
     assert challenge.resolver is not None  # those without were left out
-    assert challenge.outcome is not None  # a board is refused without it
-    shown = shown_text(request_for(source, challenge, task.epoch))
-    question = Question(challenge.id, task.epoch, challenge.outcome, shown, sealed.at)
+    question = question_of(source, challenge, task.epoch, sealed.at)
     _, now = await ask_world(world, challenge.resolver, question)
     if now.status in ("pending", "error"):
         return Silent(challenge.id, task.epoch, now.reason or now.status)

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from calibrant import canonical
 from calibrant.errors import MachineError, quote
-from calibrant.grounding.elicitation import build_request, shown_text
-from calibrant.grounding.match import read_fact
+from calibrant.grounding.elicitation import build_request
+from calibrant.grounding.held import held_text
 from calibrant.grounding.parse import Unparsed, parse
 from calibrant.judging.pace import Pace as Patience
 from calibrant.judging.pace import ask_patiently
@@ -26,7 +26,6 @@ from calibrant.ledger.journal import Journal
 from calibrant.ledger.store import Ledger
 from calibrant.records.board import Challenge, Source
 from calibrant.records.grounding import Commitment, Expectation, Resolution, ResolverIdentity, Sealed, Unanswered
-from calibrant.records.outcome import Outcome
 from calibrant.records.subject import Failure, Request, Response
 from calibrant.records.terms import Capture
 from calibrant.runs.asking import SubjectAsker
@@ -34,9 +33,8 @@ from calibrant.runs.plan import Marks, Task, ask_order, task_of
 from calibrant.runs.scoring import Decisions, with_blobs
 from calibrant.runs.source import RunSource
 from calibrant.subjects.base import Subject
-from calibrant.units import Unread
 from calibrant.values import format_instant
-from calibrant.world.base import Finding, Question, Resolver
+from calibrant.world.base import Finding, Question, Resolver, in_outcome
 from calibrant.world.registry import World
 
 
@@ -79,7 +77,6 @@ class Committed(NamedTuple):
 
     sealed_sha256: str
     expectation: Expectation | None
-    shown: str
     at: datetime
 
 
@@ -276,7 +273,7 @@ class Session:
             if sealed is None:
                 committed = await self._ask_and_seal(journal, task, challenge)
             else:
-                committed = self._reopen(task, challenge, sealed)
+                committed = self._reopen(sealed)
             if committed is not None and self._settles and self._source.is_grounding(challenge):
                 await self._settle(journal, task, challenge, committed)
             self._report(self.progress)
@@ -306,13 +303,12 @@ class Session:
         await journal.append([Draft("commitment", task.key, commitment.to_bytes())], [response, sealed])
         self.decisions.take_response(task, reply)
         self.progress.answered += 1
-        return Committed(commitment.sealed_sha256, opened.expectation, shown_text(request), commitment.at)
+        return Committed(commitment.sealed_sha256, opened.expectation, commitment.at)
 
-    def _reopen(self, task: Task, challenge: Challenge, sealed: Commitment) -> Committed:
+    def _reopen(self, sealed: Commitment) -> Committed:
         """What an earlier sitting sealed."""
         opened = Sealed.from_stored(self._ledger.blob(sealed.sealed_sha256))
-        shown = shown_text(request_for(self._source, challenge, task.epoch))
-        return Committed(sealed.sealed_sha256, opened.expectation, shown, sealed.at)
+        return Committed(sealed.sealed_sha256, opened.expectation, sealed.at)
 
     def _open(self, challenge: Challenge, response: Response) -> Sealed:
         expectation = read_expectation(self._source, challenge, response)
@@ -348,8 +344,7 @@ class Session:
     async def _settle(self, journal: Journal, task: Task, challenge: Challenge, committed: Committed) -> None:
         """Steps 4 and 5, for a commitment that is durable."""
         assert challenge.resolver is not None  # a board is refused without it
-        assert challenge.outcome is not None
-        question = Question(challenge.id, task.epoch, challenge.outcome, committed.shown, committed.at)
+        question = question_of(self._source, challenge, task.epoch, committed.at)
         async with self._world_slots:
             resolver, finding = await ask_world(self._world, challenge.resolver, question)
         resolution = resolution_of(question, committed.sealed_sha256, finding, resolver.identity, self._clock.now())
@@ -396,6 +391,11 @@ def request_for(source: RunSource, challenge: Challenge, epoch: int) -> Request:
     )
 
 
+def question_of(source: RunSource, challenge: Challenge, epoch: int, committed: datetime) -> Question:
+    """What the world is asked about a commitment; what was shown is what the seat holds and is asked, however put."""
+    return Question(challenge.id, epoch, challenge.outcome, held_text(source.held(challenge)), committed)
+
+
 def read_expectation(source: RunSource, challenge: Challenge, response: Response) -> Expectation | Unparsed:
     """What a response commits to under the terms of this run. A challenge that waits for a label commits to nothing."""
     if challenge.outcome is None or not source.is_grounding(challenge):
@@ -431,17 +431,6 @@ def resolution_of(
         resolver=resolver,
         at=at,
     )
-
-
-def in_outcome(outcome: Outcome, finding: Finding) -> Finding:
-    """``finding`` with its fact in the outcome's written form; a fact that is none there is the resolver's error."""
-    if finding.status != "fact":
-        return finding
-    fact = read_fact(outcome, finding.value)
-    if isinstance(fact, Unread):
-        reason = f"the source gave no {outcome.kind}: {fact.reason}"
-        return Finding("error", reason=reason, evidence=finding.evidence)
-    return Finding("fact", fact, reason=finding.reason, evidence=finding.evidence)  # type: ignore[arg-type]
 
 
 def stamp(moment: datetime) -> str:

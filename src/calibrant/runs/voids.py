@@ -6,13 +6,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from calibrant.grounding.leak import stands_in
+from calibrant.grounding.held import places_of
 from calibrant.ledger.store import Ledger
 from calibrant.records.board import Challenge
 from calibrant.records.grounding import Fact, Label, Resolution
+from calibrant.records.outcome import Set
 from calibrant.runs.folder import RUN_DB
 from calibrant.runs.plan import Task, task_of
 from calibrant.runs.source import RunSource
+from calibrant.world.base import Raw
+from calibrant.world.unsettled import value_on_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class _Found:
     by: str
     why: str
     fact: Fact | None = None
+    raw: Raw | None = None
+    """The fact as its source wrote it, where a withheld half is void because it was shown."""
 
 
 def voids_in(folder: Path) -> list[Void]:
@@ -52,7 +57,7 @@ def voids(ledger: Ledger, source: RunSource) -> Iterator[Void]:
     for kind in ("resolution", "label"):
         for entry in ledger.entries(kind=kind):
             task = task_of(entry.key)
-            reason = _by_world(entry.body, source, task) if kind == "resolution" else _by_person(entry.body)
+            reason = _by_world(entry.body, ledger, source, task) if kind == "resolution" else _by_person(entry.body)
             if reason is not None:
                 found[task] = reason
     groups: dict[tuple[int, str, str, str], list[Task]] = {}
@@ -63,12 +68,14 @@ def voids(ledger: Ledger, source: RunSource) -> Iterator[Void]:
         yield _void(source, source.challenge(number), tasks, found[tasks[0]])
 
 
-def _by_world(body: bytes, source: RunSource, task: Task) -> _Found | None:
+def _by_world(body: bytes, ledger: Ledger, source: RunSource, task: Task) -> _Found | None:
     resolution = Resolution.from_stored(body)
     if resolution.status != "fact" or source.challenge(task.number).half != "out":
         return None
     why = resolution.reason or "a source found its fact"
-    return _Found(resolution.resolver.kind, why, resolution.value)
+    on_record = resolution.evidence[-1:] if resolution.resolver.kind == "withheld" else ()
+    raw = next((value_on_record(ledger.blob(digest)) for digest in on_record), None)
+    return _Found(resolution.resolver.kind, why, resolution.value, raw)
 
 
 def _by_person(body: bytes) -> _Found | None:
@@ -85,18 +92,16 @@ def _void(source: RunSource, challenge: Challenge, tasks: Iterable[Task], found:
         seat=challenge.seat,
         epochs=tuple(task.epoch for task in tasks),
         fact=found.fact,
-        places=tuple(_places(source, challenge, found.fact)),
+        places=_places(source, challenge, found),
         by=found.by,
         why=found.why,
     )
 
 
-def _places(source: RunSource, challenge: Challenge, fact: Fact | None) -> Iterator[str]:
-    """Where in what the seat was shown the fact can be read."""
-    if fact is None or isinstance(fact, bool):
-        return
-    shown = [("its question", turn) for turn in (challenge.prompt, *(turn.content for turn in challenge.turns)) if turn]
-    shown.append(("its seat's context", source.header.seat(challenge.seat).context))
-    shown += [(f"its evidence {piece.title!r}".replace(" ''", ""), piece.text) for piece in source.shown(challenge)]
-    members = [fact] if isinstance(fact, str) else [fact, *fact]
-    yield from dict.fromkeys(place for place, text in shown if any(stands_in(member, text) for member in members))
+def _places(source: RunSource, challenge: Challenge, found: _Found) -> tuple[str, ...]:
+    """Where in what the seat was shown the fact can be read, as its source wrote it or in its written form."""
+    forms: list[object] = []
+    for fact in (found.raw, found.fact):
+        several = isinstance(fact, list | tuple) and not isinstance(challenge.outcome, Set)
+        forms.extend(fact if several else [fact])  # type: ignore[arg-type] # a list, where there are several
+    return places_of(forms, source.held(challenge))

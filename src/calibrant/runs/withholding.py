@@ -9,13 +9,13 @@ from typing import Final, NamedTuple
 
 from calibrant.errors import InputError, Problem, Where, nearest, quote
 from calibrant.grounding.folding import fold, holds_words
+from calibrant.grounding.held import title_of
 from calibrant.grounding.leak import is_distinctive, stands_in
 from calibrant.grounding.match import read_fact
 from calibrant.records.board import Challenge, Evidence, Source
 from calibrant.records.outcome import Categorical, Set
 from calibrant.runs.assembly import withhold
 from calibrant.runs.boards import Board
-from calibrant.runs.source import title_of
 from calibrant.runs.waiting import blocking
 from calibrant.units import Unread
 from calibrant.world.base import Finding, Question, Raw

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from calibrant import canonical
+from calibrant.errors import InputError
+from calibrant.grounding.folding import fold
 from calibrant.grounding.leak import stands_in
 from calibrant.grounding.match import read_fact
 from calibrant.records.base import Record
@@ -18,6 +20,9 @@ from calibrant.units import Unread
 from calibrant.values import format_instant
 from calibrant.world.base import Discloses, Finding, Question, Raw, Resolver, Surroundings
 from calibrant.world.sealed import SealedSource
+
+SHOWN: Final = "the fact stands in what the seat was shown"
+"""Why a withheld half is void."""
 
 
 class WithheldParams(Record):
@@ -79,15 +84,7 @@ class Withheld:
         inner = await self.inner.resolve(question)
         if isinstance(self.inner, SealedSource) and not self.inner.is_open:
             return inner  # whether the fact was shown can be seen only when it is known
-        evidence = (*inner.evidence, _on_record(self.params.of, inner))
-        if inner.status != "fact" or inner.value is None:
-            reason = f"the evidence is withheld (what it says is not known: {inner.reason or inner.status})"
-            return Finding("not-determinable", basis="withheld", reason=reason, evidence=evidence)
-        if is_shown(inner.value, question):
-            reason = "the fact stands in what the seat was shown"
-            return Finding("fact", value=inner.value, reason=reason, evidence=evidence)
-        reason = f"the evidence that settles {self.params.of} is withheld"
-        return Finding("not-determinable", basis="withheld", reason=reason, evidence=evidence)
+        return judged(self.params, inner, question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,16 +137,34 @@ class Future:
     async def resolve(self, question: Question) -> Finding:
         """Not determinable; with the settled value once there is one."""
         due, now = self.params.due, self.surroundings.clock()
-        reason = self.params.reason or f"it is settled on {format_instant(due)}"
-        statement = canonical.encode({"due": format_instant(due), "reason": reason})
-        early = Finding("not-determinable", basis="future", reason=reason, due=due, evidence=(statement,))
+        early = not_yet(self.params)
         if now < due or self.inner is None:
             return early
         settled = await self.inner.resolve(question)
         if question.committed is not None and question.committed < due:
-            value = _written(question.outcome, settled)
-            return Finding("not-determinable", value, "future", reason, due, evidence=(statement, *settled.evidence))
+            value = written(question.outcome, settled)
+            return replace(early, value=value, evidence=(*early.evidence, *settled.evidence))
         return settled
+
+
+def judged(params: WithheldParams, inner: Finding, question: Question) -> Finding:
+    """What a withheld half comes to, where its source said ``inner``."""
+    evidence = (*inner.evidence, _on_record(params.of, inner))
+    if inner.status != "fact" or inner.value is None:
+        reason = f"the evidence is withheld (what it says is not known: {inner.reason or inner.status})"
+        return Finding("not-determinable", basis="withheld", reason=reason, evidence=evidence)
+    if is_shown(inner.value, question):
+        reason = SHOWN
+        return Finding("fact", value=inner.value, reason=reason, evidence=evidence)
+    reason = f"the evidence that settles {params.of} is withheld"
+    return Finding("not-determinable", basis="withheld", reason=reason, evidence=evidence)
+
+
+def not_yet(params: FutureParams) -> Finding:
+    """That a future fact is not determinable, with the statement of when it is due as evidence."""
+    reason = params.reason or f"it is settled on {format_instant(params.due)}"
+    statement = canonical.encode({"due": format_instant(params.due), "reason": reason})
+    return Finding("not-determinable", basis="future", reason=reason, due=params.due, evidence=(statement,))
 
 
 def withheld(params: Mapping[str, Any], surroundings: Surroundings) -> Withheld:
@@ -199,28 +214,31 @@ def disclosed(resolver: Resolver) -> list[str]:
 def is_shown(value: Raw, question: Question) -> bool:
     """Whether the fact can be read off what the seat was shown.
 
-    Where the outcome lists the answers to choose from and others of them were shown too, the fact is one of the
-    choices, and showing it gives nothing away.
+    Where the fact is one of the answers that the outcome lists to choose from, and others of them were shown too,
+    showing it gives nothing away.
     """
     members = [str(member) for member in (value if isinstance(value, list) else [value])]
     if isinstance(value, bool) or not question.shown:
         return False
-    choices = _choices(question.outcome) - set(members)
-    if any(stands_in(choice, question.shown) for choice in choices):
+    choices, named = _choices(question.outcome), {fold(member) for member in members}
+    if named <= set(choices) and any(
+        stands_in(choice, question.shown) for form, choice in choices.items() if form not in named
+    ):
         return False
     if isinstance(question.outcome, Set):
         return stands_in(members, question.shown)
     return any(stands_in(member, question.shown) for member in members)
 
 
-def _choices(outcome: Outcome | None) -> set[str]:
+def _choices(outcome: Outcome | None) -> dict[str, str]:
+    """The answers that an outcome lists, by their folded form."""
     if outcome is None:
-        return set()
+        return {}
     listed = outcome.values if isinstance(outcome, Categorical | Set) else ()
-    return {*listed, *(option.name for option in outcome.options)}
+    return {fold(name): name for name in (*listed, *(option.name for option in outcome.options))}
 
 
-def _written(outcome: Outcome | None, settled: Finding) -> Raw | None:
+def written(outcome: Outcome | None, settled: Finding) -> Raw | None:
     """The settled fact in the outcome's written form; None while there is none."""
     if settled.status != "fact" or settled.value is None:
         return None
@@ -228,6 +246,16 @@ def _written(outcome: Outcome | None, settled: Finding) -> Raw | None:
         return settled.value
     fact = read_fact(outcome, settled.value)
     return None if isinstance(fact, Unread) else list(fact) if isinstance(fact, tuple) else fact
+
+
+def value_on_record(evidence: bytes) -> Raw | None:
+    """The fact as its source wrote it, from the last piece of a withheld half's evidence; None where there is none."""
+    try:
+        said = canonical.decode(evidence)
+    except InputError:
+        return None
+    value = said.get("value") if isinstance(said, dict) else None
+    return value if isinstance(value, str | int | float | list) else None
 
 
 def _on_record(of: str, inner: Finding) -> bytes:
