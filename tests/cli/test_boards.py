@@ -63,6 +63,27 @@ def test_bad_input_ends_with_two_and_says_what_to_do(tmp_path) -> None:
     assert not (tmp_path / "r").exists()
 
 
+def test_what_a_check_refuses_is_not_sealed(tmp_path) -> None:
+    halves = pair(0, "1")
+    halves[0]["resolver"] = {"kind": "command", "argv": ["nproc"], "read": "integer"}
+    board, public, answers = write_board(tmp_path, halves), tmp_path / "public.jsonl", tmp_path / "kept.jsonl"
+    seal = ("board", "seal", board, "--out", public, "--answers", answers)
+    refused, checked = invoke(*seal), invoke("check", board)
+    assert (refused.code, checked.code) == (2, 2)
+    assert "does not allow" in refused.err
+    assert not public.exists()
+    assert invoke(*seal, "--allow-command", "nproc").code == 0
+    assert invoke(*seal, "--force", "--allow-commands").code == 0
+
+
+def test_the_board_itself_is_never_written_over(tmp_path) -> None:
+    board = facts_board(tmp_path)
+    before = board.read_bytes()
+    done = invoke("board", "seal", board, "--out", board, "--answers", tmp_path / "kept.jsonl", "--force")
+    assert (done.code, board.read_bytes()) == (2, before)
+    assert "which is the board to seal" in done.err
+
+
 def test_the_caps_of_a_run_are_shown_in_every_form(tmp_path) -> None:
     runs = ("--runs", tmp_path / "runs")
     invoke("run", facts_board(tmp_path), "--subject", recorded(tmp_path), *runs, "--quiet")

@@ -104,6 +104,16 @@ def test_a_place_where_no_outline_can_be_is_refused(roster: Path, out: str, said
     assert said in refused.err
 
 
+def test_an_outline_is_never_written_over_what_it_is_derived_from(roster: Path, board: Path) -> None:
+    before = roster.read_bytes(), board.read_bytes()
+    link = roster.with_name("link.yaml")
+    link.symlink_to(roster)
+    for out, said in ((roster, "the roster"), (link, "the roster"), (board, "the board that is compared")):
+        done = invoke("derive", roster, "--missing-from", board, "--out", out, "--force")
+        assert (done.code, f"to write to, which is {said}" in done.err) == (2, True), done.err
+    assert (roster.read_bytes(), board.read_bytes()) == before
+
+
 def test_only_what_a_board_lacks_is_derived(roster: Path, tmp_path: Path) -> None:
     whole = covering(roster)
     assert invoke("derive", roster, "--missing-from", whole, "--out", "x.yaml").out.startswith(

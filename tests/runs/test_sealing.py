@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import stat
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from hypothesis import strategies as st
 from calibrant.errors import InputError, MachineError
 from calibrant.records.board import Challenge, Source
 from calibrant.records.sealed import SealedAnswer
-from calibrant.runs.answers import load_answers
+from calibrant.runs.answers import load_answers, opened_challenge
 from calibrant.runs.boards import Board, load_board
+from calibrant.runs.check import check
 from calibrant.runs.judged import items_of
 from calibrant.runs.run import run
-from calibrant.runs.sealing import open_board, opened_challenge, seal_board, sealed_challenge
+from calibrant.runs.sealing import open_board, seal_board, sealed_challenge
+from calibrant.world.base import Allow
 from tests.records.strategies import records
 from tests.runs.rigs import Told, pair, perfect, reply, write_board
 
@@ -255,6 +258,78 @@ def test_answers_that_were_changed_are_refused_by_name_before_anybody_is_asked(t
     assert not (tmp_path / "open.jsonl").exists()
 
 
+def _changed(value: Any) -> Any:
+    """Another value of that kind, as little different as can be."""
+    if isinstance(value, bool) or value is None:
+        return "x"
+    if isinstance(value, int):
+        return value + 1
+    if isinstance(value, str):
+        return value[:-1] + ("0" if value[-1:] != "0" else "1")
+    return {**value, "kind": value["kind"] + "x"} if "kind" in value else {**value, "more": 1}
+
+
+def _altered(lines: list[dict[str, Any]]) -> Iterator[tuple[int, str, list[dict[str, Any]]]]:
+    """The lines with one field of one line changed, left away, or added."""
+    for number, line in enumerate(lines):
+        for name, value in line.items():
+            others = [{**line, name: _changed(value)}, {k: v for k, v in line.items() if k != name}]
+            if isinstance(value, dict):  # a source: each of its parameters
+                inner = value.get("params", {})
+                others += [{**line, name: {**value, "params": {**inner, k: _changed(v)}}} for k, v in inner.items()]
+            for other in others:
+                yield number, name, [*lines[:number], other, *lines[number + 1 :]]
+        yield number, "more", [*lines[:number], {**line, "more": 1}, *lines[number + 1 :]]
+
+
+def test_no_field_of_an_answers_file_is_taken_on_its_word(tmp_path) -> None:
+    """Attack: every field of every line, one at a time; run, open and resolve accept none of them, and ask nobody."""
+    _, public, answers = sealed(tmp_path)
+    board, runs, lines, told = load_board(public), tmp_path / "runs", _lines(answers), Told()
+    waiting = run(board, Told(), runs=runs)
+    tried = 0
+    for number, name, others in _altered(lines):
+        if name == "schema" and "schema" not in others[number]:
+            continue  # the same record: what a line is follows from its place
+        wrong, tried = _rewrite(tmp_path / "wrong.jsonl", others), tried + 1
+        if others[number].get(name, None) is None and lines[number].get(name, None) is None:
+            continue  # a null that is left away is the same answer
+        for use in (
+            lambda wrong=wrong: run(board, told, runs=runs, answers=wrong),
+            lambda wrong=wrong: open_board(board, load_answers(wrong), tmp_path / "open.jsonl"),
+            lambda wrong=wrong: waiting.resolve(answers=wrong),
+        ):
+            with pytest.raises(InputError) as refused:
+                use()
+            assert "wrong.jsonl" in str(refused.value), (number, name)
+    assert tried > 40
+    assert told.asked == []
+    assert waiting.scorecard().results[0].pending > 0
+    assert not (tmp_path / "open.jsonl").exists()
+
+
+@pytest.mark.parametrize("name", ["board_sha256", "sealed_board_sha256"])
+def test_a_digest_of_the_first_line_is_named_with_both_values(tmp_path, name) -> None:
+    _, public, answers = sealed(tmp_path)
+    lines = _lines(answers)
+    real, lines[0][name] = lines[0][name], "ab" * 32
+    with pytest.raises(InputError) as refused:
+        run(load_board(public), Told(), runs=tmp_path / "runs", answers=_rewrite(tmp_path / "wrong.jsonl", lines))
+    (problem,) = refused.value.problems
+    assert f"{name} {'ab' * 32}, where the digest of " in problem.found
+    assert problem.found.endswith(real)
+    assert problem.where.line == 1
+
+
+def test_an_answer_that_the_board_does_not_seal_is_refused(tmp_path) -> None:
+    _, public, answers = sealed(tmp_path)
+    lines = _lines(answers)
+    lines[0]["answers"] += 1
+    wrong = _rewrite(tmp_path / "more.jsonl", [*lines, {**lines[1], "challenge": "p2-out"}])
+    with pytest.raises(InputError, match='an answer to "p2-out", of which the board keeps nothing back'):
+        run(load_board(public), Told(), runs=tmp_path / "runs", answers=wrong)
+
+
 def test_the_answers_of_another_board_are_refused(tmp_path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
@@ -341,6 +416,96 @@ def test_bad_places_are_refused(tmp_path, public, answers, said) -> None:
         seal_board(load_board(mixed(tmp_path)), tmp_path / public, tmp_path / answers)
 
 
+def _links(folder: Path, target: Path) -> list[Path]:
+    """The names that a file goes by: its own, a way round, a symbolic and a hard link."""
+    soft, hard = folder / "soft.jsonl", folder / "hard.jsonl"
+    soft.symlink_to(target)
+    os.link(target, hard)
+    (folder / "in").mkdir()
+    return [target, folder / "in" / ".." / target.name, soft, hard]
+
+
+def test_the_board_itself_is_never_written_over(tmp_path) -> None:
+    board = load_board(mixed(tmp_path))
+    before = (tmp_path / "board.jsonl").read_bytes()
+    for name in _links(tmp_path, tmp_path / "board.jsonl"):
+        for out, answers in ((name, tmp_path / "a.jsonl"), (tmp_path / "p.jsonl", name)):
+            with pytest.raises(InputError, match="to write to, which is the board to seal"):
+                seal_board(board, out, answers, force=True)
+    assert (tmp_path / "board.jsonl").read_bytes() == before
+    assert not (tmp_path / "a.jsonl").exists()
+    assert not (tmp_path / "p.jsonl").exists()
+
+
+@pytest.mark.parametrize(("read", "said"), [("public", "the published board"), ("answers", "its answers")])
+def test_an_opened_board_is_never_written_over_what_it_is_made_of(tmp_path, read, said) -> None:
+    _, public, answers = sealed(tmp_path)
+    target = {"public": public, "answers": answers}[read]
+    before = target.read_bytes()
+    for name in _links(tmp_path, target):
+        with pytest.raises(InputError, match=f"to write to, which is {said}"):
+            open_board(load_board(public), load_answers(answers), name, force=True)
+    assert target.read_bytes() == before
+
+
+def test_both_files_may_not_be_one_by_a_link(tmp_path) -> None:
+    board, public, answers = sealed(tmp_path)
+    soft = tmp_path / "soft.jsonl"
+    soft.symlink_to(public)
+    with pytest.raises(InputError, match="one file for the board and its answers"):
+        seal_board(board, public, soft, force=True)
+    with pytest.raises(InputError, match=r"a name that ends in \.jsonl"):
+        open_board(load_board(public), load_answers(answers), tmp_path / "open.yaml")
+
+
+def test_a_profile_beside_the_board_is_not_lost(tmp_path) -> None:
+    """It is no place for the answers; the same profile stays as its author wrote it, another needs --force."""
+    own = load_board(mixed(tmp_path)).profile.model_copy(update={"id": "house", "word_cap": 70})
+    written = own.to_bytes() + b"\n\n"
+    beside = tmp_path / "public.profile.json"
+    beside.write_bytes(written)
+    board = load_board(write_board(tmp_path, pair(0, "1"), profile=beside.name))
+    with pytest.raises(InputError, match="where the profile of the published board goes"):
+        seal_board(board, tmp_path / "public.jsonl", beside, force=True)
+    seal_board(board, tmp_path / "public.jsonl", tmp_path / "answers.jsonl")
+    assert beside.read_bytes() == written
+    other = own.model_copy(update={"word_cap": 60})
+    beside.write_bytes(other.to_bytes())
+    with pytest.raises(InputError, match="which is there"):
+        seal_board(board, tmp_path / "public2.jsonl", tmp_path / "public.profile.json")
+    assert beside.read_bytes() == other.to_bytes()
+
+
+def _fact_in_an_out_half() -> list[dict[str, Any]]:
+    halves = pair(0, "8061")
+    halves[0]["evidence"] = [{"text": "file 0: it says 8061"}]
+    halves[1] = {**halves[0], "id": "p0-out", "half": "out", "evidence": [], "prompt": "Is it 8061, in file 0?"}
+    halves[1]["resolver"] = {"kind": "withheld", "of": "p0-in", "source": halves[0]["resolver"]}
+    return halves
+
+
+def _a_command_that_is_not_allowed() -> list[dict[str, Any]]:
+    halves = pair(0, "1")
+    halves[0]["resolver"] = {"kind": "command", "argv": ["rm", "-rf", "x"]}
+    return halves
+
+
+def _a_half_alone() -> list[dict[str, Any]]:
+    return pair(0, "1")[:1]
+
+
+@pytest.mark.parametrize("rows", [_fact_in_an_out_half, _a_command_that_is_not_allowed, _a_half_alone])
+def test_what_a_check_refuses_is_not_sealed(tmp_path, rows) -> None:
+    """Once the facts are kept back, nobody could see any more what is wrong with them."""
+    board = load_board(write_board(tmp_path, rows()))
+    problems = check(board).problems
+    assert problems
+    with pytest.raises(InputError) as refused:
+        seal_board(board, tmp_path / "public.jsonl", tmp_path / "answers.jsonl", publish_aliases=True)
+    assert list(refused.value.problems) == problems
+    assert [p.name for p in tmp_path.iterdir()] == ["board.jsonl"]
+
+
 def test_a_folder_that_is_not_there_leaves_nothing_behind(tmp_path) -> None:
     with pytest.raises(MachineError, match="could not be written"):
         seal_board(load_board(mixed(tmp_path)), tmp_path / "public.jsonl", tmp_path / "gone" / "answers.jsonl")
@@ -407,7 +572,7 @@ def test_a_judge_is_not_let_judge_by_a_target_that_is_sealed(tmp_path) -> None:
 def test_a_source_that_the_project_does_not_allow_is_refused_when_it_is_opened(tmp_path) -> None:
     halves = pair(0, "1")
     halves[0]["resolver"] = {"kind": "command", "argv": ["rm", "-rf", "x"]}
-    _, public, answers = sealed(tmp_path, write_board(tmp_path, halves))
+    _, public, answers = sealed(tmp_path, write_board(tmp_path, halves), allow=Allow(commands=frozenset({"rm"})))
     run(load_board(public), Told(), runs=tmp_path / "runs")
     with pytest.raises(InputError, match="rm"):
         run(load_board(public), Told(), runs=tmp_path / "runs", answers=answers)

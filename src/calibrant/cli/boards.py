@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from calibrant.cli.app import BoardPath, Json, command, group
+from calibrant.cli.app import AllowCommand, AllowCommands, BoardPath, Json, command, group
 
 board = group("board", "Boards: publish one without its answers, open it again.")
 
@@ -36,15 +36,28 @@ def seal(
         bool, typer.Option("--publish-aliases", help="Let aliases of open outcomes stand; they give the fact away.")
     ] = False,
     force: Force = False,
+    allow_command: AllowCommand = None,
+    allow_commands: AllowCommands = False,
     json: Json = False,
 ) -> int:
     """Publish a board without its answers: targets, notes and what finds the facts stand in it as salted digests.
 
-    What a seat is shown stays. A run can be made of the published board at once, and settled when it is opened.
+    What a seat is shown stays. A run can be made of the published board at once, and settled when it is opened. The
+    board is checked first, as `calibrant check` does, while its facts can still be held to it: what that refuses is
+    not sealed.
     """
     from calibrant.cli.sealing import seal_board
 
-    return seal_board(board, out, answers, force=force, publish_aliases=publish_aliases, as_json=json)
+    return seal_board(
+        board,
+        out,
+        answers,
+        force=force,
+        publish_aliases=publish_aliases,
+        commands=allow_command or [],
+        all_commands=allow_commands,
+        as_json=json,
+    )
 
 
 @command(

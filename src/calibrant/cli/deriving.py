@@ -22,7 +22,7 @@ from calibrant.report.view import Commands, Verbatim, View
 from calibrant.runs.boards import Board, load_board, load_profile
 from calibrant.runs.check import allowed_in
 from calibrant.runs.files import open_document, read_input
-from calibrant.runs.folder import write_whole
+from calibrant.runs.folder import refuse_overwriting, write_whole
 from calibrant.runs.insertion import insert, snippet
 from calibrant.runs.outline import outline
 from calibrant.runs.rosters import derived_from, lacking
@@ -48,6 +48,7 @@ def derive_roster(path: Path, profile: str | None, missing_from: Path | None, ou
     if board is not None:
         cases = lacking(board, roster)
     if output.file is not None and cases:
+        refuse_overwriting(output.file, {"the roster": path, "the board that is compared": missing_from})
         refuse_existing(output.file, force=output.force)
         write_whole(output.file, outline(roster, cases, _profile_for(output.file, profile, board)).encode("utf-8"))
     if output.form == "json":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from calibrant.cli.places import widened
 from calibrant.cli.printing import print_json, print_view
 from calibrant.report.sealing import opened_view, sealing_json, sealing_view
 from calibrant.runs import sealing
@@ -11,9 +13,21 @@ from calibrant.runs.answers import load_answers
 from calibrant.runs.boards import load_board
 
 
-def seal_board(board: Path, out: Path, answers: Path, *, force: bool, publish_aliases: bool, as_json: bool) -> int:
+def seal_board(
+    path: Path,
+    out: Path,
+    answers: Path,
+    *,
+    force: bool,
+    publish_aliases: bool,
+    commands: Sequence[str],
+    all_commands: bool,
+    as_json: bool,
+) -> int:
     """Seal a board and say what is kept back."""
-    made = sealing.seal_board(load_board(board), out, answers, force=force, publish_aliases=publish_aliases)
+    board = load_board(path)
+    allow = widened(board.folder, commands, every=all_commands)
+    made = sealing.seal_board(board, out, answers, force=force, publish_aliases=publish_aliases, allow=allow)
     if as_json:
         print_json(sealing_json(made))
     else:

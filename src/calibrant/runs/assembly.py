@@ -48,6 +48,10 @@ class Findings:
         self._count += len(problems)
         self._kept.extend(problems[: MOST_PROBLEMS - len(self._kept)])
 
+    def __bool__(self) -> bool:
+        """Whether anything was found."""
+        return self._count > 0
+
     def refuse_if_any(self) -> None:
         """Raise InputError with what was found, if anything was."""
         rest = self._count - len(self._kept)

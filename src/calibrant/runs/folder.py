@@ -8,7 +8,7 @@ import hmac
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -97,6 +97,27 @@ def json_in(folder: Path, name: str) -> Path:
     if not name or Path(name).name != name or name.startswith("."):
         raise InputError(Problem(f"the name {quote(name)}", "the name of a file, without a folder"))
     return folder / f"{name}.json"
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, links followed; of files that are not there yet, whether they would."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return one.resolve() == other.resolve()
+
+
+def refuse_overwriting(out: Path, sources: Mapping[str, Path | None]) -> None:
+    """Refuse to write to a file that is read here; ``sources`` says by their paths what they are.
+
+    Raises:
+        InputError: naming what would be lost.
+    """
+    for what, source in sources.items():
+        if source is not None and is_same_file(out, source):
+            same = "" if out == source else f" (it is {quote(str(source))})"
+            found = f"{quote(str(out))} to write to, which is {what}{same}"
+            raise InputError(Problem(found, "another file", "Nothing was written.", Where(str(out))))
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -309,7 +309,8 @@ class Run:
             project = find_project(base)
             allow = project.allow if project is not None else Allow()
         with self._reading() as ledger:
-            opened = opened_for(answers, RunSource(ledger).challenges)
+            source = RunSource(ledger)
+            opened = opened_for(answers, source.header, source.challenges())
         return World(base, allow, clock=clock.now, answers=opened), origin
 
     def _subject_again(self, given: SubjectLike | None, options: Options | None, origin: Origin | None) -> Subject:
@@ -421,7 +422,7 @@ def _around(
     if allow is None:
         allow = project.allow if project is not None else Allow()
     folder = Path(runs) if runs is not None else project.runs if project is not None else Path("runs")
-    opened = opened_for(answers, lambda: board.challenges)
+    opened = opened_for(answers, board.header, board.challenges)
     return World(board.folder, allow, clock=clock.now, answers=opened), folder
 
 

@@ -7,6 +7,7 @@ or the source inside one that says in the open why an out-half cannot be determi
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import secrets
 import shutil
@@ -31,6 +32,10 @@ from calibrant.records.sealed import AnswersHead, SealedAnswer
 from calibrant.runs.answers import Answers
 from calibrant.runs.assembly import Findings
 from calibrant.runs.boards import Board, load_profile
+from calibrant.runs.check import check
+from calibrant.runs.files import read_record
+from calibrant.runs.folder import is_same_file, refuse_overwriting
+from calibrant.world.base import Allow
 from calibrant.world.sealed import WRAPPERS, kept_back
 
 OPEN_KINDS: Final = frozenset({"attested", "other-lane", "pending"})
@@ -65,21 +70,28 @@ def seal_board(
     *,
     force: bool = False,
     publish_aliases: bool = False,
+    allow: Allow | None = None,
     salt: Callable[[], str] = lambda: secrets.token_hex(16),
 ) -> Sealing:
     """Write the published form of ``board`` to ``public`` and what it keeps back to ``answers``.
 
     Nothing is left behind where anything goes wrong. ``force`` replaces files that are there; ``publish_aliases`` lets
-    the aliases of open outcomes stand, which give the fact away.
+    the aliases of open outcomes stand, which give the fact away. ``allow`` is what the board may reach, as for
+    `calibrant.check`: once its facts are kept back, nobody else can check them.
 
     Raises:
-        InputError: for a board that is sealed already or seals nothing, for aliases, for a file that is there, and for
-            a private file in a git working tree that does not ignore it.
+        InputError: for a board that a check refuses, that is sealed already or seals nothing, for aliases, for a file
+            that is there or that is the board itself, and for a private file in a git working tree that does not
+            ignore it.
         MachineError: where the disk does not take it.
     """
     profile = _profile_beside(board.profile, public)
-    _refuse_places(public, answers, profile, force=force)
+    same = _kept_profile(board.profile, profile)
+    _refuse_other_ending(public, "a published board")
+    _refuse_places((public, answers), profile, {"the board to seal": board.source}, kept=same, force=force)
+    _refuse_published(answers)
     _refuse_unsealable(board, publish_aliases=publish_aliases)
+    check(board, allow=allow).refuse()
     shown: dict[str, list[str]] = defaultdict(list)
     running, count = hashlib.sha256(), 0
     with _whole(public, _PUBLIC) as out, _whole(answers, _PRIVATE) as private, tempfile.TemporaryFile() as kept:
@@ -100,9 +112,7 @@ def seal_board(
         private.write(head.to_bytes() + b"\n")
         kept.seek(0)
         shutil.copyfileobj(kept, private)
-        if profile is not None:
-            with _whole(profile, _PUBLIC) as beside:
-                beside.write(board.profile.to_bytes() + b"\n")
+        _write_profile(board.profile, profile)
     return Sealing(
         board_sha256=header.digest(),
         public=public,
@@ -131,42 +141,25 @@ def sealed_challenge(challenge: Challenge, salt: Callable[[], str]) -> tuple[Cha
     return challenge.model_copy(update=closed), answer
 
 
-def opened_challenge(challenge: Challenge, answer: SealedAnswer) -> Challenge:
-    """The challenge as it was before it was sealed."""
-    resolver = answer.source if answer.source is not None else challenge.resolver
-    return challenge.model_copy(
-        update={"target": answer.target, "note": answer.note, "resolver": resolver, "sealed": None}
-    )
-
-
 def open_board(board: Board, answers: Answers, out: Path, *, force: bool = False) -> str:
-    """Check every digest of a published board and write the board as it was before; its digest.
+    """Check every digest of a published board and of its answers, and write the board as it was before; its digest.
 
     Raises:
-        InputError: naming each challenge whose answer is missing or another one; for a file that is there; where what
-            comes out is not the board that was sealed.
+        InputError: as `Answers.match` does; for a file that is there, or that is one of the two which are read.
         MachineError: where the disk does not take it.
     """
+    _refuse_other_ending(out, "an opened board")
+    read = {"the published board": board.source, "its answers": answers.path}
     profile = _profile_beside(board.profile, out)
-    _refuse_there([out, *([profile] if profile is not None else [])], force=force)
-    answers.match(board.challenges)
-    running = hashlib.sha256()
+    same = _kept_profile(board.profile, profile)
+    _refuse_places((out,), profile, read, kept=same, force=force)
+    answers.match(board.header, board.challenges)
     with _whole(out, _PUBLIC) as file:
         _write_line(file, _head(board.header, profile))
         for challenge in board.challenges:
-            answer = answers.get(challenge.sealed) if challenge.sealed is not None else None
-            whole = challenge if answer is None else opened_challenge(challenge, answer)
-            running.update(bytes.fromhex(whole.digest()))
-            _write_line(file, _written(whole))
-        digest = board.header.model_copy(update={"challenges_sha256": running.hexdigest()}).digest()
-        if digest != answers.head.board_sha256:
-            found = f"a board whose digest is {digest[:12]}…, where the answers open {answers.head.board_sha256[:12]}…"
-            fix = "Its seats, its questions or its profile were changed after it was sealed."
-            raise InputError(Problem(found, "the board that was sealed", fix, Where(str(board.source or out))))
-        if profile is not None:
-            with _whole(profile, _PUBLIC) as beside:
-                beside.write(board.profile.to_bytes() + b"\n")
-    return digest
+            _write_line(file, _written(answers.opened(challenge)))
+        _write_profile(board.profile, profile)
+    return answers.head.board_sha256
 
 
 def _holds_a_fact(source: Source) -> bool:
@@ -255,14 +248,41 @@ def _profile_beside(profile: Profile, board: Path) -> Path | None:
     return board.with_name(f"{board.stem}.profile.json")
 
 
-def _refuse_places(public: Path, answers: Path, profile: Path | None, *, force: bool) -> None:
-    if public.resolve() == answers.resolve():
-        raise InputError(Problem("one file for the board and its answers", "two", where=Where(str(answers))))
-    if public.suffix.lower() not in (".jsonl", ".ndjson"):
-        found = f"a published board named {quote(public.name)}"
-        raise InputError(Problem(found, "a name that ends in .jsonl", where=Where(str(public))))
-    _refuse_there([public, answers, *([profile] if profile is not None else [])], force=force)
-    _refuse_published(answers)
+def _write_profile(profile: Profile, path: Path | None) -> None:
+    """The profile beside its board; one that is there and says the same stays as its author wrote it."""
+    if path is not None and _kept_profile(profile, path) is None:
+        with _whole(path, _PUBLIC) as beside:
+            beside.write(profile.to_bytes() + b"\n")
+
+
+def _kept_profile(profile: Profile, path: Path | None) -> Path | None:
+    """The place of a profile, where it is there already and says the same."""
+    try:
+        return path if path is not None and read_record(path, Profile).digest() == profile.digest() else None
+    except InputError:
+        return None
+
+
+def _refuse_other_ending(board: Path, what: str) -> None:
+    if board.suffix.lower() not in (".jsonl", ".ndjson"):
+        found = f"{what} named {quote(board.name)}"
+        raise InputError(Problem(found, "a name that ends in .jsonl", where=Where(str(board))))
+
+
+def _refuse_places(
+    written: tuple[Path, ...], profile: Path | None, read: Mapping[str, Path | None], *, kept: Path | None, force: bool
+) -> None:
+    """Refuse files to write that are one file, that are read here, or that are there already and not ``kept``."""
+    places = [*written, *([profile] if profile is not None else [])]
+    for place in places:
+        refuse_overwriting(place, read)
+    for one, other in itertools.combinations(places, 2):
+        if is_same_file(one, other):
+            found = "one file for the board and its answers"
+            if profile in (one, other):
+                found = f"{quote(str(one))}, where the profile of the published board goes"
+            raise InputError(Problem(found, "a file for each", where=Where(str(other))))
+    _refuse_there([place for place in places if place != kept], force=force)
 
 
 def _refuse_there(paths: list[Path], *, force: bool) -> None:
