@@ -30,6 +30,20 @@ def gone(asked: str) -> str:
     if '"options"' in asked:
         raise OSError("no more")
     return wide(asked)
+
+
+def bare(asked):
+    return wide(asked)
+
+
+def raises(asked: str) -> str:
+    raise LookupError("no such lamp")
+
+
+def late(asked: str) -> str:
+    if '"options"' not in asked:
+        raise LookupError("no such lamp")
+    return wide(asked)
 '''
 
 
@@ -72,6 +86,19 @@ def test_a_subject_that_fails_says_how_to_go_on(here: Path) -> None:
     assert done.code == 5
     assert "-o 'concurrency=…' --resume" in done.err
     assert "python:widthseats.gone" in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("bare", "annotate the parameter as `str`"), ("raises", "no such lamp"), ("late", "no such lamp")],
+)
+def test_why_a_subject_failed_is_said(here: Path, name: str, said: str) -> None:
+    """On the page and on the standard error, as `run` does; of whichever side it was."""
+    done = invoke("probe", "width", here, "--subject", f"python:widthseats.{name}", "--retries", 0, "--limit", 2)
+    assert done.code == 5
+    assert said in done.err.splitlines()[-1]
+    assert "last failure: crashed: " in done.err.splitlines()[-1]
+    assert said in done.out.partition("Why not")[2]
 
 
 def test_a_board_without_a_grid_says_what_to_add(tmp_path: Path) -> None:

@@ -11,16 +11,20 @@ import pytest
 from portion import closed
 
 from calibrant import canonical
-from calibrant.grounding.drift import STATES, Asked, Side, figures
+from calibrant.grounding.drift import LACKS, STATES, Asked, Side, figures, side_of
 from calibrant.records.outcome import Number
+from calibrant.records.subject import Failure
 from calibrant.report.markdown import render_markdown
 from calibrant.report.view import Commands, Plot, Points
 from calibrant.report.width import width_json, width_view
-from calibrant.runs.widths import WidthProbe, probe_width
+from calibrant.runs.run import run as run_board
+from calibrant.runs.session import Pace
+from calibrant.runs.widths import WidthProbe, probe_board, probe_width
 from calibrant.testing.subjects import ScriptedSubject
 from tests.report.cards import HOSTILE
 from tests.report.test_scorecard import as_text, section, table
-from tests.runs.seats import calibrated, catch_all, gridded, seat, unsound
+from tests.runs.rigs import reply
+from tests.runs.seats import GRID, calibrated, catch_all, gridded, seat, unsound
 
 
 @pytest.fixture(scope="module")
@@ -81,8 +85,9 @@ def test_the_page_ends_with_what_to_do_next(wide) -> None:
 def test_a_page_on_which_nothing_compares_reads_well(folder) -> None:
     probe = probe_width(gridded(folder / "none", 3), seat(unsound), runs=folder / "runs")
     view = width_view(probe, probe.widths())
-    assert view.sentence == "scripted: none of 3 questions was committed to both ways; nothing compares."
-    assert any("3 of 3 questions were not settled on both sides" in warning for warning in view.warnings)
+    why_not = "3 not committed to on both sides."
+    assert view.sentence == f"scripted: nothing compares; of 3 questions, {why_not}"
+    assert f"3 of 3 questions are in no comparison: {why_not}" in view.warnings
     assert not [part for part in view.sections if isinstance(part, Plot)]
     why = section(view, "Why not")
     assert isinstance(why, Points)
@@ -96,6 +101,54 @@ def test_a_page_on_which_nothing_compares_reads_well(folder) -> None:
     assert found["drift"]["median"] == {"undefined": "no observation"}
     assert found["hits"]["mcnemar_p"] is None
     canonical.encode(found)
+
+
+def test_single_points_are_said_to_have_no_width(folder) -> None:
+    """Committed to and settled on both sides: that is no lack of the seat's commitment, nor of the world's answer."""
+    grid = {**GRID, "options": [{"name": "all", "covers": "[0, 1000]"}]}
+    points = ScriptedSubject(lambda _: reply("assert", "7", 0.9))
+    made = run_board(probe_board(gridded(folder / "points", 6, outcome=grid)), points, runs=folder / "runs")
+    items = [item for item in made.items() if item.challenge.half == "in"]
+    sides = [side_of(i.challenge.outcome, i.sealed.expectation, i.resolution) for i in items]
+    assert {side.state for side in sides} == {"no width"}
+    widths = figures([Asked(i.challenge.id, i.challenge.outcome, s, s) for i, s in zip(items, sides, strict=True)])
+    view = width_view(WidthProbe(made, made), widths)
+    why_not = "6 settled on both sides, and answered on one or both with what has no width, such as a single point."
+    assert view.sentence == f"scripted: nothing compares; of 6 questions, {why_not}"
+    assert f"6 of 6 questions are in no comparison: {why_not}" in view.warnings
+
+
+@pytest.mark.parametrize("one", STATES)
+@pytest.mark.parametrize("other", STATES)
+def test_why_a_question_is_in_no_comparison_is_true_of_it(wide, one, other) -> None:
+    space = Number.from_dict({"kind": "number", "unit": "ms", "plausible": [0, 100]})
+    facts = () if "unsettled" in (one, other) else (Decimal(7),)
+    sides = [Side(state, closed(Decimal(0), Decimal(50)), 0.5, facts) for state in (one, other)]
+    widths = figures([Asked("q", space, *sides)])
+    committed = {"settled", "implausible", "no width", "unsettled"}
+    lack = widths.asked[0].lack
+    assert (lack is None) == (one == other == "settled")
+    assert (lack == "commitment") == (not {one, other} <= committed)
+    assert (lack == "width") == ({one, other} <= {"settled", "no width"} and "no width" in (one, other))
+    assert widths.lacks == ({} if lack is None else {lack: 1})
+    said = [warning for warning in width_view(wide, widths).warnings if "in no comparison" in warning]
+    assert said == ([] if lack is None else [f"1 of 1 question is in no comparison: 1 {LACKS[lack]}."])
+
+
+def test_why_a_subject_failed_is_on_the_page(folder) -> None:
+    def fails(request):
+        own = '"options"' in request.messages[-1].content
+        return Failure(kind="refused", message="no \x1bmore" if own else "never", retry=False)
+
+    slow = Pace(retries=0, failures_in_a_row=100)
+    probe = probe_width(gridded(folder / "fails", 3), ScriptedSubject(fails), runs=folder / "runs", pace=slow)
+    assert probe.failures == {"grid": "refused: never", "own": "refused: no \x1bmore"}
+    view = width_view(probe, probe.widths())
+    why = section(view, "Why not")
+    assert isinstance(why, Points)
+    assert why.points[0] == "3 × grid, unanswered; last failure: refused: never"
+    assert why.points[1].startswith("3 × own, unanswered; last failure: refused: no ")
+    assert "\x1b" not in as_text(view)
 
 
 def test_json_has_every_figure_and_question(folder) -> None:

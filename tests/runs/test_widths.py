@@ -209,9 +209,13 @@ def test_facts_that_differ_and_facts_that_are_not_plausible_are_told(tmp_path) -
     rows = pair(0, "10", outcome=GRID)
     rows[0]["resolver"] = source
     far = pair(1, "5000", outcome=GRID)
+    moves = tmp_path / "far.txt"
+    moves.write_text("500\n", encoding="utf-8")  # a fact that is out of the range when the board is checked is refused
+    far[0]["resolver"] = {**source, "file": "far.txt"}
 
     def writes(request):
-        del request
+        if '"options"' in request.messages[-1].content:
+            moves.write_text("5000\n", encoding="utf-8")
         return json.dumps({"stance": "assert", "answer": "q0", "options": GRID["options"], "option": "q0"})
 
     probe = probe_width(write_board(tmp_path, [*rows, *far]), ScriptedSubject(writes), runs=tmp_path / "runs")
@@ -220,6 +224,7 @@ def test_facts_that_differ_and_facts_that_are_not_plausible_are_told(tmp_path) -
     assert found.grid.states["implausible"] == found.own.states["implausible"] == 1
 
     ticking.write_text("20\n", encoding="utf-8")
+    moves.write_text("500\n", encoding="utf-8")
     board = probe_board(tmp_path / "board.jsonl")
     later = run_board(board, ScriptedSubject(writes), elicitation="options", runs=tmp_path / "runs")
     assert open_probe(probe.grid, later).widths().facts_moved == 1

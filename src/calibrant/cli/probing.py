@@ -15,7 +15,8 @@ from calibrant.cli.progress import Meter, meter_for
 from calibrant.cli.running import Effort, time_for
 from calibrant.cli.trouble import Stopped, say
 from calibrant.errors import InputError, MachineError, Problem, RunLocked, Where, quote
-from calibrant.report.chart import refuse_other_endings
+from calibrant.report.chart import refuse_unwritable
+from calibrant.report.escape import visible
 from calibrant.report.width import width_json, width_view
 from calibrant.runs.boards import load_board
 from calibrant.runs.folder import write_whole
@@ -61,12 +62,12 @@ class Shown:
         """Refuse names that cannot be written, before anybody is asked.
 
         Raises:
-            InputError: for another ending.
+            InputError: for another ending, or a folder that is not there.
         """
         if self.out is not None and self.out.suffix != ".json":
             raise InputError(Problem(quote(str(self.out)), "a name that ends in .json", where=Where(field="--out")))
         if self.plot is not None:
-            refuse_other_endings(self.plot)
+            refuse_unwritable(self.plot)
 
 
 def probe_width(wanted: Wanted, runs: Path | None, effort: Effort, shown: Shown) -> int:
@@ -92,7 +93,10 @@ def probe_width(wanted: Wanted, runs: Path | None, effort: Effort, shown: Shown)
     unanswered = _show(probe, shown)
     if not unanswered:
         return 0
-    say(f"calibrant: {unanswered} questions got no answer; ask them again with `{wanted.again}`")
+    questions = "1 question" if unanswered == 1 else f"{unanswered} questions"
+    failures = dict.fromkeys(probe.failures.values())
+    last = f" (last failure: {visible('; '.join(failures))})" if failures else ""
+    say(f"calibrant: {questions} got no answer{last}; ask again with `{wanted.again}`")
     return MachineError.exit_code
 
 

@@ -29,9 +29,9 @@ State: TypeAlias = Literal[
 ]
 STATES: Final[Mapping[State, str]] = {
     "settled": "asserted a range, and the world has the fact",
-    "implausible": "asserted a range; the fact lies outside the plausible range",
-    "no width": "asserted a single point of a range, which has no share of it",
-    "unsettled": "asserted a range; the world has no fact yet, or could not be asked",
+    "implausible": "asserted; the fact lies outside the plausible range",
+    "no width": "asserted what has no share of the plausible range, such as a single point",
+    "unsettled": "asserted; the world has no fact yet, or could not be asked",
     "unread": "asserted what is no number",
     "guessed": "marked as a guess, which commits to nothing",
     "declined": "declined",
@@ -39,6 +39,17 @@ STATES: Final[Mapping[State, str]] = {
     "unanswered": "got no answer",
 }
 """What became of one question on one side; only the first is in a rate."""
+
+Lack: TypeAlias = Literal["commitment", "fact", "plausible fact", "width"]
+LACKS: Final[Mapping[Lack, str]] = {
+    "commitment": "not committed to on both sides",
+    "fact": "committed to on both sides, and without a fact on one or both",
+    "plausible fact": "whose fact lies outside the plausible range",
+    "width": "settled on both sides, and answered on one or both with what has no width, such as a single point",
+}
+"""Why a question is in no comparison: the first that holds of what a comparison takes."""
+
+_LACKS: Final[Mapping[State, Lack]] = {"unsettled": "fact", "implausible": "plausible fact", "no width": "width"}
 
 Finding: TypeAlias = Literal["wider", "narrower", "as wide", "unclear"]
 
@@ -74,8 +85,14 @@ class Asked(NamedTuple):
 
     @property
     def compares(self) -> bool:
-        """Whether both sides are settled."""
-        return self.grid.state == self.own.state == "settled"
+        """Whether both sides are settled and have a width."""
+        return self.lack is None
+
+    @property
+    def lack(self) -> Lack | None:
+        """Why it is in no comparison; None where it is in it."""
+        lacks = {_LACKS.get(side.state, "commitment") for side in (self.grid, self.own) if side.state != "settled"}
+        return next((lack for lack in LACKS if lack in lacks), None)
 
     @property
     def drift(self) -> float:
@@ -126,8 +143,14 @@ class Widths:
 
     @property
     def compared(self) -> int:
-        """The questions that are settled on both sides."""
+        """The questions that are settled on both sides and have a width there."""
         return self.wider + self.same + self.narrower
+
+    @property
+    def lacks(self) -> Mapping[Lack, int]:
+        """How many of the other questions are in no comparison, by why; none that is none."""
+        counts = Counter(row.lack for row in self.asked)
+        return {lack: counts[lack] for lack in LACKS if counts[lack]}
 
     @property
     def finding(self) -> Finding:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any, Final
 
-from calibrant.grounding.drift import STATES, Asked, Finding, Side, SideFigures, Widths
+from calibrant.grounding.drift import LACKS, STATES, Asked, Finding, Side, SideFigures, Widths
 from calibrant.grounding.options import write_covering
 from calibrant.records.figures import percent
 from calibrant.records.types import write_quantity
@@ -40,7 +40,7 @@ def width_view(probe: WidthProbe, widths: Widths, *, grid: str | None = None, ow
         _bits(widths),
         *_plot(widths),
         _states(widths),
-        *_reasons(widths),
+        *_reasons(probe, widths),
         *_questions(widths),
         _runs(probe),
         _next(*names),
@@ -51,7 +51,7 @@ def width_view(probe: WidthProbe, widths: Widths, *, grid: str | None = None, ow
 def _sentence(probe: WidthProbe, widths: Widths) -> str:
     who = probe.grid.terms.subject.name
     if not widths.compared:
-        return f"{who}: none of {_count(len(widths.asked), 'question')} was committed to both ways; nothing compares."
+        return f"{who}: nothing compares; of {_count(len(widths.asked), 'question')}, {_lacks(widths)}."
     found = widths.drift_median
     assert isinstance(found, Located)  # something compares
     return (
@@ -59,6 +59,11 @@ def _sentence(probe: WidthProbe, widths: Widths) -> str:
         f"{_FINDINGS[widths.finding]} ({_times(found.value)} as wide in the median); "
         f"at equal width they hit {_pointed(widths.equal_width)} where the grid hits {_pointed(widths.grid_hits)}."
     )
+
+
+def _lacks(widths: Widths) -> str:
+    """Why questions are in no comparison."""
+    return "; ".join(f"{count} {LACKS[lack]}" for lack, count in widths.lacks.items())
 
 
 def _count(number: int, what: str) -> str:
@@ -81,7 +86,7 @@ def _warnings(probe: WidthProbe, widths: Widths) -> Iterator[str]:
     lost = len(widths.asked) - widths.compared
     if lost:
         asked = _count(len(widths.asked), "question")
-        yield f"{lost} of {asked} were not settled on both sides and are in no comparison; see what became of them."
+        yield f"{lost} of {asked} {'is' if lost == 1 else 'are'} in no comparison: {_lacks(widths)}."
     for name, side in (("grid", widths.grid), ("own options", widths.own)):
         if side.states["implausible"]:
             some = side.states["implausible"]
@@ -190,8 +195,14 @@ def _states(widths: Widths) -> Section:
     return Table("What became of each question", ("grid", "own", ""), rows, frozenset({0, 1}))
 
 
-def _reasons(widths: Widths) -> Iterator[Section]:
-    """Why options were not sound, or answers not read, the commonest first."""
+def _reasons(probe: WidthProbe, widths: Widths) -> Iterator[Section]:
+    """Why a side got no answers, why options were not sound, or answers not read, the commonest first."""
+    unanswered = {"grid": widths.grid.states["unanswered"], "own": widths.own.states["unanswered"]}
+    failed = [
+        f"{unanswered[arm]} × {arm}, unanswered; last failure: {text}"
+        for arm, text in probe.failures.items()
+        if unanswered[arm]
+    ]
     seen: dict[str, int] = {}
     for row in widths.asked:
         for name, side in (("grid", row.grid), ("own", row.own)):
@@ -199,7 +210,7 @@ def _reasons(widths: Widths) -> Iterator[Section]:
                 text = f"{name}, {side.state}: {side.reason}"
                 seen[text] = seen.get(text, 0) + 1
     ordered = sorted(seen, key=lambda text: -seen[text])
-    points = [f"{seen[text]} × {text}" for text in ordered[:10]]
+    points = failed + [f"{seen[text]} × {text}" for text in ordered[:10]]
     if len(ordered) > 10:
         points.append(f"and {len(ordered) - 10} more reasons")
     if points:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -42,10 +42,14 @@ Arm: TypeAlias = Literal["grid", "own"]
 
 @dataclass(frozen=True, slots=True)
 class WidthProbe:
-    """The two runs of a probe: with the grid of the board's author, and with options of the seat's own."""
+    """The two runs of a probe: with the grid of the board's author, and with options of the seat's own.
+
+    ``failures`` has what the subject failed with last on a side, as it was seen here: no ledger keeps that.
+    """
 
     grid: Run
     own: Run
+    failures: Mapping[Arm, str] = field(default_factory=dict)
 
     def widths(self, *, level: float = 0.95) -> Widths:
         """What they show, derived from their ledgers.
@@ -114,14 +118,27 @@ class _Putting(NamedTuple):
     subject: SubjectLike
     options: Options | None
     how: Mapping[str, Any]
+    progress: Callable[[Progress], None]
+    failures: dict[Arm, str]
+
+    def _following(self, arm: Arm) -> Callable[[Progress], None]:
+        """Follows a side; remembers what its subject failed with."""
+
+        def follow(now: Progress) -> None:
+            if now.last_failure is not None:
+                self.failures[arm] = now.last_failure
+            self.progress(now)
+
+        return follow
 
     async def ask(
         self,
+        arm: Arm,
         elicitation: str,
         seed: int,
         runs: str | Path | None,
         warned: Callable[[str], None],
-        started: Callable[[Run], None],
+        started: Callable[[Arm, Run], None],
     ) -> Run:
         """A side of its own: everything is asked and sealed, and the world left alone."""
         return await run_async(
@@ -133,14 +150,21 @@ class _Putting(NamedTuple):
             runs=runs,
             settle=False,
             warned=warned,
-            started=started,
+            started=partial(started, arm),
+            progress=self._following(arm),
             **self.how,
         )
 
-    async def go_on(self, run: Run, *, settle: bool) -> None:
+    async def go_on(self, arm: Arm, run: Run, *, settle: bool) -> None:
         """Ask what was not answered on a side; with ``settle``, let the world be asked too."""
-        folder = self.board.folder
-        await run.resume_async(self.subject, options=self.options, folder=folder, settle=settle, **self.how)
+        await run.resume_async(
+            self.subject,
+            options=self.options,
+            folder=self.board.folder,
+            settle=settle,
+            progress=self._following(arm),
+            **self.how,
+        )
 
 
 async def probe_width_async(
@@ -178,21 +202,20 @@ async def probe_width_async(
     derived = probe_board(board, limit=limit, seed=seed)
     templates = await _templates(subject, options, elicitation)
     kept = await _kept(derived, subject, options, templates, _folder(derived, runs)) if resume else {}
-    putting = _Putting(
-        derived, subject, options, {"allow": allow, "pace": pace, "progress": progress, "clockwork": clockwork}
-    )
+    how = {"allow": allow, "pace": pace, "clockwork": clockwork}
+    putting = _Putting(derived, subject, options, how, progress, {})
     made: dict[Arm, Run] = {}
     for arm, template in templates.items():
         if arm in kept:
             made[arm] = kept[arm]
             started(arm, kept[arm])
-            await putting.go_on(kept[arm], settle=False)
+            await putting.go_on(arm, kept[arm], settle=False)
         else:
             tell = warned if arm == "grid" else (lambda _: None)
-            made[arm] = await putting.ask(template, seed, runs, tell, partial(started, arm))
-    for run in made.values():
-        await putting.go_on(run, settle=True)
-    return WidthProbe(made["grid"], made["own"])
+            made[arm] = await putting.ask(arm, template, seed, runs, tell, started)
+    for arm, run in made.items():
+        await putting.go_on(arm, run, settle=True)
+    return WidthProbe(made["grid"], made["own"], putting.failures)
 
 
 probe_width = waiting(probe_width_async)
