@@ -11,7 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.units import _UNIT, Day, Unread, convert, known_unit, plain, read_date, read_number, read_quantity
+from calibrant.units import (
+    _UNIT,
+    Day,
+    Unread,
+    convert,
+    known_unit,
+    plain,
+    read_date,
+    read_number,
+    read_quantity,
+    read_stated_quantity,
+)
 
 numbers = st.decimals(-(10**15), 10**15, places=6).map(plain)
 units = st.sampled_from(sorted(_UNIT))
@@ -350,3 +361,47 @@ def test_every_written_form_of_a_day_is_that_day(day: date) -> None:
 def test_any_text_is_a_day_or_a_reason(text: str) -> None:
     read = read_date(text)
     assert isinstance(read, Unread) or read.first <= read.last
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "expected"),
+    [
+        ("17", "ms", "17"),
+        ("17 ms", "s", "0.017"),
+        ("1.5 GB", "MB", "1500"),
+        ("12 per cent", "%", "12"),
+        ("3 million USD", "USD", "3000000"),
+        ("15 €", "€", "15"),
+        ("68 °C", "°C", "68"),
+        ("17 tokens/s", "tokens/s", "17"),
+        ("1 request", "requests", "1"),
+        ("5 apples", "count", "5"),
+    ],
+)
+def test_a_stated_quantity_is_a_number_with_its_unit(text: str, unit: str, expected: str) -> None:
+    assert read_stated_quantity(text, unit) == Decimal(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("17 floops", "ms"),
+        ("15 EUR", "USD"),
+        ("$15", "€"),
+        ("20 °C", "K"),
+        ("68 °F", "°C"),
+        ("17 tokens/min", "tokens/s"),
+        ("17 errors", "requests"),
+        ("about 17", "°C"),
+        ("took 44 ms", "ms"),
+        ("1 kg", "ms"),
+    ],
+)
+def test_a_stated_quantity_with_another_word_beside_it_is_not_read(text: str, unit: str) -> None:
+    assert isinstance(read_stated_quantity(text, unit), Unread)
+
+
+@given(st.text(max_size=40), st.sampled_from(["ms", "count", "USD", "°C", "%"]))
+def test_what_is_stated_is_read_as_an_answer_is_or_not_at_all(text: str, unit: str) -> None:
+    stated = read_stated_quantity(text, unit)
+    assert isinstance(stated, Unread) or stated == read_quantity(text, unit)

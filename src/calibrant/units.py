@@ -94,6 +94,7 @@ _NUMBER = r"[+-]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d{1,
 _WHOLE = re.compile(rf"(?P<number>{_NUMBER})(?:\s*(?P<multiple>{'|'.join(_MULTIPLES)}))?", re.ASCII)
 _TOKEN = re.compile(rf"(?P<number>{_NUMBER})(?P<unit>[^\d\s].*)?", re.ASCII)
 _GROUPED = re.compile(r"(?<![\d.,])(?<!\d )\d{1,3}(?: \d{3})+(?!\d|[ ,]\d)", re.ASCII)
+_CURRENCIES = re.compile("[$€£¥]")
 _BETWEEN_TOKENS = re.compile(
     r"(?:[\s=()\[\]{}\"'`*~<>|;!?\u00ab\u00bb\u201c\u201d\u2018\u2019\u2248\u2014]|[,:](?!\d)|(?<!\d)[,:])+"
 )
@@ -180,6 +181,31 @@ def read_quantity(text: str, unit: str) -> Decimal | Unread:
     if form is None:
         return Unread(f"{tokens[at[0]]!r}, which can be read in more than one way")
     return _measured(form, tokens[at[0] + 1 :], tokens[: at[0]], unit)
+
+
+def read_stated_quantity(text: str, unit: str) -> Decimal | Unread:
+    """The quantity that a source or a measurement states, in ``unit``: a number, its unit, and not a word more.
+
+    Where an answer is a sentence, a fact is not: what stands beside its number is a unit, and one that does not convert
+    changes what the number means (``15 EUR`` is not 15 USD). Things that are counted may be called by any name.
+    """
+    read = read_quantity(text, unit)
+    if isinstance(read, Unread) or unit == "count":
+        return read
+    signs = set(_CURRENCIES.findall(text)) - {unit}
+    tokens = [cut for token in _BETWEEN_TOKENS.split(_folded(text)) if (cut := token.strip("_$€£¥#").rstrip(".,:"))]
+    beside = [
+        token
+        for token in tokens
+        if not _starts_as_number(token) and token.lower() not in _WORDS.keys() | _MULTIPLES.keys() | {"per", "cent"}
+    ]
+    other = next((word for word in (*sorted(signs), *beside) if not _is_unit(word, unit)), None)
+    return read if other is None else Unread(f"{other!r} beside the number, which is no unit that converts to {unit}")
+
+
+def _is_unit(word: str, unit: str) -> bool:
+    """Whether a word is a unit that was read, or another writing of ``unit`` itself."""
+    return isinstance(_unit_of(word, []), str) or word == unit or _same_noun(word, unit) or word in unit.split("/")
 
 
 def _starts_as_number(token: str) -> bool:
@@ -295,6 +321,11 @@ class Day(NamedTuple):
         if self.first == self.last:
             return self.first.isoformat()
         return self.first.isoformat()[: 4 if self.last.month != self.first.month else 7]
+
+
+def month_names() -> tuple[str, ...]:
+    """The names of months that are read, in lower case: ``march``, ``mar``."""
+    return tuple(_MONTHS)
 
 
 def read_date(text: str) -> Day | Unread:

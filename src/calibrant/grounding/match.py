@@ -16,7 +16,7 @@ from calibrant.grounding.width import extent, limit
 from calibrant.records.grounding import Expectation, Fact
 from calibrant.records.outcome import Boolean, Categorical, Date, Event, Interval, Number, Outcome, Set, Text
 from calibrant.records.types import write_quantity
-from calibrant.units import Day, Unread, read_date, read_number, read_quantity
+from calibrant.units import Day, Unread, read_date, read_number, read_quantity, read_stated_quantity
 
 YES = frozenset({"yes", "true"})
 NO = frozenset({"no", "false"})
@@ -76,6 +76,27 @@ def compare(outcome: Outcome, expectation: Expectation, fact: Fact) -> Match:
     return _COMPARERS[outcome.kind](outcome, expectation, fact)
 
 
+def accepts(outcome: Number | Interval | Date, said: Decimal | Day, fact: Fact) -> bool:
+    """Whether a quantity (in the outcome's unit) or a day is the ``fact``, as it would be for an answer."""
+    if isinstance(outcome, Interval) and isinstance(said, Decimal):
+        stated = Expectation(stance="assert", interval=(said, said))
+    else:
+        stated = Expectation(stance="assert", value=write_quantity(said) if isinstance(said, Decimal) else str(said))
+    return compare(outcome, stated, fact) == "right"
+
+
+def also_called(outcome: Outcome, name: str) -> tuple[str, ...]:
+    """What a fact is called besides, as its outcome says: answers that are right like the fact itself."""
+    if isinstance(outcome, Text):
+        return outcome.aliases
+    if not isinstance(outcome, Categorical | Set) or not outcome.aliases:
+        return ()
+    known = _canonical_names(outcome.values, outcome.aliases)
+    own = known.get(fold(name))
+    others = (other for main, more in outcome.aliases.items() if known[fold(main)] == own for other in (main, *more))
+    return tuple(other for other in dict.fromkeys(others) if fold(other) != fold(name))
+
+
 def share_right(outcome: Outcome, expectation: Expectation, fact: Fact) -> float:
     """How right an expectation is, from 0 to 1, as its confidence is scored: by the share of an event, else all or
     nothing."""
@@ -107,7 +128,7 @@ def _read_one_fact(outcome: Outcome, raw: object) -> Fact | Unread:
 def _fact_number(unit: str, raw: object) -> Fact | Unread:
     if isinstance(raw, bool):
         return Unread(f"{raw} is no number")
-    value = read_number(repr(raw)) if isinstance(raw, int | float) else read_quantity(str(raw), unit)
+    value = read_number(repr(raw)) if isinstance(raw, int | float) else read_stated_quantity(str(raw), unit)
     if value is None:
         return Unread(f"{raw!r} is no number")
     return value if isinstance(value, Unread) else write_quantity(value)
