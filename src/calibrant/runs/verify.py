@@ -9,8 +9,9 @@ The steps, in this order; the code below follows them:
 4. *commitments*: each task is sealed once, for the challenge and the request that the terms give;
 5. *expectations*: each sealed expectation is what the parser reads in the response;
 6. *order*: each commitment was durable before its resolution was made;
-7. *resolutions*: each answers a sealed commitment, keeps its evidence, and a settled one is never replaced; a future
-   fact may be followed by the value that it settled at, once, when it was due;
+7. *resolutions*: each answers a sealed commitment, later than it, and says what the source that the board names for it
+   gives on the evidence that it keeps (`world.rederive` tells what that holds); a settled one is never replaced; a
+   future fact may be followed by the value that it settled at, once, when it was due;
 8. *labels*: each is of its test type's label set, on a response that is there; no judge's replaces a person's;
 9. *judgements*: each is what its instrument reads in its replies to that answer; a judge's labels follow from them;
 10. *scorecard*: the file is, byte for byte, what the ledger gives;
@@ -24,6 +25,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -43,8 +45,9 @@ from calibrant.runs.folder import RUN_DB, SCORECARD
 from calibrant.runs.judgements import item_of, label_of, wrong_with
 from calibrant.runs.plan import Task, task_of
 from calibrant.runs.scoring import Decisions, score
-from calibrant.runs.session import adds, is_open, read_expectation, request_for
+from calibrant.runs.session import adds, is_open, question_of, read_expectation, request_for
 from calibrant.runs.source import RunSource
+from calibrant.world.rederive import contradiction
 
 STEPS: Final = (
     "file",
@@ -62,9 +65,13 @@ STEPS: Final = (
 """The steps of a verification, in their order."""
 
 _EARLIER_SCORECARDS: Final = frozenset({"calibrant.scorecard.v1"})
-"""Schemas of scorecard files that held fewer figures."""
+"""Schemas of scorecard files that held fewer figures: each that they hold is compared."""
+
+_OF_A_VERSION: Final = frozenset({"schema", "results_sha256"})
+_GROWING: Final = frozenset({"estimates", "warnings"})
 
 _MOST_NAMED = 20
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(slots=True)
@@ -142,7 +149,7 @@ def _skip_after(result: Verification, last: str) -> None:
 
 
 class _Verifier:
-    """One verification. Holds some seventy bytes a task, and some hundreds more for one that was judged."""
+    """One verification. Holds some eighty bytes a task, and some hundreds more for one that was judged."""
 
     def __init__(self, ledger: Ledger, result: Verification) -> None:
         self._ledger = ledger
@@ -210,6 +217,7 @@ class _Verifier:
         self._sealed = bytearray(32 * tasks)
         self._responses = bytearray(32 * tasks)
         self._sealed_at = array("q", bytes(8 * tasks))
+        self._committed_at = array("q", bytes(8 * tasks))
         self._settled = self._source.marks()
         self._futures: dict[Task, Resolution] = {}
         self._answered = self._source.marks()
@@ -277,6 +285,7 @@ class _Verifier:
         self._sealed[32 * place : 32 * place + 32] = bytes.fromhex(commitment.sealed_sha256)
         self._responses[32 * place : 32 * place + 32] = bytes.fromhex(commitment.response_sha256)
         self._sealed_at[place] = entry.seq
+        self._committed_at[place] = (commitment.at - _EPOCH) // timedelta(microseconds=1)
         response = Response.from_stored(self._ledger.blob(commitment.response_sha256))
         sealed = Sealed.from_stored(self._ledger.blob(commitment.sealed_sha256))
         self._decisions.take_response(task, response)
@@ -313,16 +322,26 @@ class _Verifier:
         elif is_open(resolution) and resolution.status == "not-determinable":
             self._futures[task] = resolution
         self._settled[task] = self._settled[task] or resolution.status not in ("pending", "error")
-        for digest in resolution.evidence:
-            self._ledger.blob(digest)
         if challenge.outcome is not None and resolution.value is not None:
             written = read_fact(challenge.outcome, resolution.value)
             if written != resolution.value:
                 step.fail(f"entry {entry.seq}: the fact of {challenge.id} is not in its written form")
-        if resolution.value is not None and challenge.sealed not in (None, *resolution.evidence):
-            step.fail(f"entry {entry.seq}: the fact of {challenge.id} comes without the answer that its board seals")
+        self._check_evidence(entry, step, task, resolution)
         sealed = Sealed.from_stored(self._ledger.blob(resolution.sealed_sha256))
         self._decisions.take_resolution(task, sealed.expectation, resolution)
+
+    def _check_evidence(self, entry: Entry, step: Step, task: Task, resolution: Resolution) -> None:
+        """Whether a resolution says what its source and its own evidence give, and was made after its commitment."""
+        evidence = [self._ledger.blob(digest) for digest in resolution.evidence]
+        challenge = self._source.challenge(task.number)
+        if challenge.resolver is None:
+            step.fail(f"entry {entry.seq} resolves {challenge.id}, which nothing settles")
+            return
+        committed = _EPOCH + timedelta(microseconds=self._committed_at[self._place(task)])
+        question = question_of(self._source, challenge, task.epoch, committed)
+        wrong = contradiction(challenge.resolver, question, resolution, evidence)
+        if wrong is not None:
+            step.fail(f"entry {entry.seq}: the resolution of {challenge.id} does not hold: {wrong}")
 
     def _check_later(self, entry: Entry, step: Step, future: Resolution | None, resolution: Resolution) -> None:
         """Whether a resolution after one that settled its task is the value of a future fact, and nothing else."""
@@ -413,14 +432,7 @@ class _Verifier:
         data = read_input(path)
         if data == scorecard_bytes(derived):
             return
-        stored = _stored(data)
-        if isinstance(stored, dict) and stored.get("schema") in _EARLIER_SCORECARDS:
-            step.checked, step.skipped = (
-                0,
-                "the file has an earlier version's figures; `calibrant resolve` writes it anew",
-            )
-            return
-        for what in _differences(stored, derived):
+        for what in _differences(_stored(data), derived):
             step.fail(what)
 
     # 11. register
@@ -492,8 +504,23 @@ def _differences(stored: dict[str, Any] | str, derived: Scorecard) -> Iterator[s
     if isinstance(stored, str):
         yield stored
         return
-    moved = sorted(name for name in stored.keys() | wanted.keys() if stored.get(name) != wanted.get(name))
+    if stored.get("schema") in _EARLIER_SCORECARDS:
+        moved = sorted(name for name in stored if name not in _OF_A_VERSION and not _covers(wanted, stored, name))
+    else:
+        moved = sorted(name for name in stored.keys() | wanted.keys() if stored.get(name) != wanted.get(name))
     for name in moved:
         yield f"{name} in the file is not what the ledger gives"
-    if not moved:
+    if not moved and stored.get("schema") == wanted["schema"]:
         yield "the file is not in its written form"
+
+
+def _covers(wanted: Any, stored: Any, name: str | int) -> bool:
+    """Whether ``wanted`` says at ``name`` all that a file of an earlier version says there; it may say more."""
+    new, old = wanted.get(name) if isinstance(wanted, dict) else wanted[name], stored[name]
+    if isinstance(old, dict) and isinstance(new, dict):
+        return all(_covers(new, old, inner) for inner in old)
+    if isinstance(old, list) and isinstance(new, list):
+        if name in _GROWING:  # among more: each old one has to be there
+            return all(any(_covers([one], [item], 0) for one in new) for item in old)
+        return len(old) == len(new) and all(_covers(new, old, index) for index in range(len(old)))
+    return bool(old == new)

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 from calibrant.errors import InputError, Problem
+from calibrant.grounding.match import read_fact
 from calibrant.records.board import Source
 from calibrant.records.grounding import ResolverIdentity
 from calibrant.records.outcome import Outcome
 from calibrant.records.sealed import SealedAnswer
+from calibrant.units import Unread
 from calibrant.values import format_instant
 
 T = TypeVar("T")
@@ -64,6 +66,17 @@ class Finding:
     def failed(cls, reason: str, *evidence: bytes) -> Self:
         """The resolver could not ask."""
         return cls("error", reason=reason, evidence=evidence)
+
+
+def in_outcome(outcome: Outcome, finding: Finding) -> Finding:
+    """``finding`` with its fact in the outcome's written form; a fact that is none there is the resolver's error."""
+    if finding.status != "fact":
+        return finding
+    fact = read_fact(outcome, finding.value)
+    if isinstance(fact, Unread):
+        reason = f"the source gave no {outcome.kind}: {fact.reason}"
+        return Finding("error", reason=reason, evidence=finding.evidence)
+    return Finding("fact", fact, reason=finding.reason, evidence=finding.evidence)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)

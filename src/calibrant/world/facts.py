@@ -59,10 +59,7 @@ class InlineFact:
     async def resolve(self, question: Question) -> Finding:
         """The fact."""
         del question
-        said = {"source": self.source, "value": self.value}
-        raw = as_raw(self.value)
-        assert raw is not None  # the parameters were checked
-        return Finding.fact(raw, canonical.encode(said))
+        return stated(self.value, self.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +98,7 @@ class FactByKey:
             return Finding.failed(f"the file {quote(self.file)}: {line(refused)}")
         if record is None:
             return Finding.absent(f"{quote(self.file)} has no key {quote(self.key)}")
-        return _finding(record)
+        return finding_of(record)
 
     def _kept(self) -> _Kept | str:
         return self.surroundings.keep(("facts", self.file), lambda: _load(self.file, self.surroundings))
@@ -129,7 +126,15 @@ def _identity(file: str, sha256: str | None) -> ResolverIdentity:
     return ResolverIdentity(kind="facts", version="1", settings={"file": file, "sha256": sha256})
 
 
-def _finding(record: Mapping[str, Any]) -> Finding:
+def stated(value: Any, source: str | None) -> Finding:
+    """The fact that a board states, with the statement as its evidence."""
+    raw = as_raw(value)
+    assert raw is not None  # the parameters were checked
+    return Finding.fact(raw, canonical.encode({"source": source, "value": value}))
+
+
+def finding_of(record: Mapping[str, Any]) -> Finding:
+    """What a record of a file of facts says: its fact, or why it holds none."""
     evidence = canonical.encode(record)
     value = record["value"]
     if value is None:

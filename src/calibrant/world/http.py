@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import ssl
 import zlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from calibrant._version import __version__
 from calibrant.errors import InputError, Problem, Where, quote
 from calibrant.records.grounding import ResolverIdentity
 from calibrant.records.problems import refuse
+from calibrant.records.secrets import is_secret
 from calibrant.records.types import Many
 from calibrant.values import format_duration
 from calibrant.world import hosts
@@ -26,8 +28,6 @@ from calibrant.world.hosts import Unreachable
 from calibrant.world.reading import WAYS, Reading, find
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx
 
 MOST_BYTES: Final = 16_000_000
@@ -40,7 +40,9 @@ _KEPT: Final = ("content-type", "content-length", "content-encoding", "date", "e
 _OURS: Final = frozenset(
     "accept-encoding connection content-length expect host keep-alive te trailer transfer-encoding upgrade".split()
 )
-_SECRET: Final = frozenset("authorization cookie proxy-authorization x-api-key api-key x-auth-token".split())
+_SECRET: Final = frozenset({"authorization", "proxy-authorization", "cookie"})
+"""Headers that are there for secrets, whatever stands in them."""
+
 _CHARSETS: Final = {"iso-8859-1": "cp1252", "latin1": "cp1252", "windows-1252": "cp1252"}
 """What pages call Western text, read as browsers read it."""
 
@@ -83,12 +85,11 @@ class HttpParams(Reading):
     @model_validator(mode="after")
     def _goes_with_http(self) -> Self:
         for name, value in self.headers.items():
-            if name.lower() in _SECRET:
+            if name.lower() in _SECRET or is_secret(name, value):
                 fix = "Write it under `secrets`, with {NAME} for an environment variable that the project allows."
                 refuse(f"the header {name} in the open", "no secret in a board", fix, field="headers")
             if name.lower() in {each.lower() for each in self.secrets}:
                 refuse(f"the header {name} twice", "once", field="secrets")
-            del value
         for value in self.secrets.values():
             if not _VARIABLE.search(value):
                 refuse("a secret header that names no variable", "`{NAME}` in it", field="secrets")
@@ -106,8 +107,8 @@ class HttpParams(Reading):
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    """What a host answered in the end, and the hops on the way."""
+class Answer:
+    """What a host answered in the end, and the hops on the way; ``headers`` by their names in small letters."""
 
     status: int
     headers: Mapping[str, str]
@@ -161,28 +162,16 @@ class HttpResolver:
         except (Unreachable, InputError) as refused:
             return Finding.failed(refused.problems[0].found if isinstance(refused, InputError) else str(refused))
         except (httpx.HTTPError, httpx.InvalidURL, OSError, zlib.error) as failed:
-            told = "" if self.params.secrets else str(failed)  # which may quote what was sent
-            return Finding.failed(f"the host could not be asked: {line(told or type(failed).__name__)}")
+            return Finding.failed(f"the host could not be asked: {complaint(failed)}")
         return await self._read(answer)
 
-    async def _read(self, answer: _Answer) -> Finding:
-        params = self.params
+    async def _read(self, answer: Answer) -> Finding:
         evidence = (*([answer.body] if answer.body else []), self._protocol(answer))
-        if params.read == "status":
-            return Finding.fact(str(answer.status), *evidence)
-        if answer.status in params.absent:
-            return Finding.absent(f"the host answers with status {answer.status}", *evidence)
-        if not (200 <= answer.status < 300 or answer.status in params.accept):
-            return Finding.failed(f"the host answers with status {answer.status}", *evidence)
-        if params.header is None:
-            found = await find(params, _as_utf8(answer))
-            return replace(found, evidence=evidence)
-        held = answer.headers.get(params.header.lower())
-        if held is None:
-            return Finding.absent(f"the answer has no header {params.header}", *evidence)
-        return replace(await find(params, held.encode()), evidence=evidence)
+        told = told_by(self.params, answer)
+        found = told if isinstance(told, Finding) else await find(self.params, told)
+        return replace(found, evidence=evidence)
 
-    async def _asked(self, address: str) -> _Answer:
+    async def _asked(self, address: str) -> Answer:
         """The answer at the end of the redirects.
 
         Raises:
@@ -190,7 +179,7 @@ class HttpResolver:
             httpx.HTTPError, OSError: where a host cannot be reached, or does not speak HTTP.
         """
         first = hosts.read_url(address)
-        at, hops = first, [_shown(first, whole=True)]
+        at, hops = first, [shown(first, whole=True)]
         while True:
             answer = await self._one(at, (at.scheme, at.netloc) == (first.scheme, first.netloc))
             if self._is_repeated(answer):
@@ -203,9 +192,9 @@ class HttpResolver:
             before, at = at, _led_to(at, where)
             if before.scheme == "https" and at.scheme == "http":
                 raise Unreachable("the host redirects from https to http")
-            hops.append(_shown(at, whole=False))
+            hops.append(shown(at, whole=False))
 
-    async def _one(self, at: SplitResult, with_secrets: bool) -> _Answer:
+    async def _one(self, at: SplitResult, with_secrets: bool) -> Answer:
         """One request, without following where it leads: to an address that was looked up once and found to be allowed.
 
         The connection goes to that address; the name stays in the request and is what the certificate has to be for.
@@ -235,7 +224,7 @@ class HttpResolver:
                 return await self._taken(response)
             raise failed or Unreachable(f"the host {quote(host.name)} has no address")
 
-    async def _taken(self, response: httpx.Response) -> _Answer:
+    async def _taken(self, response: httpx.Response) -> Answer:
         headers = {name.lower(): value for name, value in response.headers.items()}
         try:
             redirected = response.status_code in _MOVED and self.params.redirects > 0
@@ -244,7 +233,7 @@ class HttpResolver:
             body = b"" if empty else await _unpacked(stream, headers.get("content-encoding", ""), self.params.limit)
         finally:
             await response.aclose()
-        return _Answer(response.status_code, headers, body, ())
+        return Answer(response.status_code, headers, body, ())
 
     def _trust(self) -> ssl.SSLContext:
         """Whom to trust: what SSL_CERT_FILE or SSL_CERT_DIR name, or else the list of Mozilla; made once per world."""
@@ -255,16 +244,30 @@ class HttpResolver:
     def _filled(self, value: str) -> str:
         return _VARIABLE.sub(lambda held: os.environ.get(held[1], ""), value)
 
-    def _is_repeated(self, answer: _Answer) -> bool:
+    def _is_repeated(self, answer: Answer) -> bool:
         held = [os.environ[name].encode("utf-8", "surrogateescape") for name in self.params.variables()]
         said = [answer.body, *(value.encode("utf-8", "surrogateescape") for value in answer.headers.values())]
         return any(secret in each for secret in held for each in said)
 
-    def _protocol(self, answer: _Answer) -> bytes:
+    def _protocol(self, answer: Answer) -> bytes:
         wanted = {*_KEPT, (self.params.header or "").lower()}
         headers = {name: line(value, 1_000) for name, value in answer.headers.items() if name in wanted}
         told = {"asked": [f"{self.params.method} {hop}" for hop in answer.hops], "status": answer.status}
         return canonical.encode({**told, "headers": headers, "body_sha256": canonical.sha256(answer.body)})
+
+
+def told_by(params: HttpParams, answer: Answer) -> Finding | bytes:
+    """What an answer says by its status or for want of a header; else the bytes that the fact is to be read from."""
+    if params.read == "status":
+        return Finding.fact(str(answer.status))
+    if answer.status in params.absent:
+        return Finding.absent(f"the host answers with status {answer.status}")
+    if not (200 <= answer.status < 300 or answer.status in params.accept):
+        return Finding.failed(f"the host answers with status {answer.status}")
+    if params.header is None:
+        return _as_utf8(answer)
+    held = answer.headers.get(params.header.lower())
+    return Finding.absent(f"the answer has no header {params.header}") if held is None else held.encode()
 
 
 async def _unpacked(stream: AsyncIterator[bytes], encoding: str, limit: int) -> bytes:
@@ -287,6 +290,36 @@ async def _unpacked(stream: AsyncIterator[bytes], encoding: str, limit: int) -> 
     return bytes(body)
 
 
+def complaint(failed: Exception) -> str:
+    """What went wrong between here and a host, in our words: what a library says may quote what was sent."""
+    import httpx
+
+    causes: list[BaseException] = []
+    at: BaseException | None = failed
+    while at is not None and len(causes) < 10:
+        causes.append(at)
+        at = at.__cause__ or at.__context__
+    refused = next((each for each in causes if isinstance(each, ssl.SSLCertVerificationError)), None)
+    if refused is not None:
+        return f"its certificate is not accepted ({line(refused.verify_message)})"
+    if any(isinstance(each, ssl.SSLError) for each in causes):
+        return "it does not speak TLS as it should"
+    if isinstance(failed, zlib.error):
+        return "its answer is packed in a way that cannot be read"
+    if isinstance(failed, httpx.ConnectError | OSError):
+        codes = (each.errno for each in causes if isinstance(each, OSError) and (each.errno or 0) > 0)
+        code = next(codes, None)
+        return f"it cannot be reached{f' ({os.strerror(code).lower()})' if code else ''}"
+    if isinstance(failed, httpx.RemoteProtocolError):
+        is_silent = "disconnected" in str(failed) or "without sending" in str(failed)
+        return "it ends the connection before its answer is whole" if is_silent else "its answer is not HTTP"
+    if isinstance(failed, httpx.NetworkError):
+        return "the connection was lost"
+    if isinstance(failed, httpx.TimeoutException):
+        return "it takes too long"
+    return "what was to be sent is no HTTP"
+
+
 def _led_to(at: SplitResult, where: str) -> SplitResult:
     try:
         return hosts.read_url(urljoin(at.geturl(), where))
@@ -294,14 +327,14 @@ def _led_to(at: SplitResult, where: str) -> SplitResult:
         raise Unreachable("the host redirects to what is no address") from None
 
 
-def _as_utf8(answer: _Answer) -> bytes:
+def _as_utf8(answer: Answer) -> bytes:
     """The body for reading: text in a Western charset that its headers name becomes UTF-8, all else stays."""
     named = re.search(r"charset=\"?([\w-]+)", answer.headers.get("content-type", ""))
     charset = _CHARSETS.get(named[1].lower()) if named is not None else None
     return answer.body if charset is None else answer.body.decode(charset, "replace").encode()
 
 
-def _shown(at: SplitResult, *, whole: bool) -> str:
+def shown(at: SplitResult, *, whole: bool) -> str:
     """An address for the protocol; of one that a host led to, without the query, which may hold a key."""
     text = at._replace(fragment="").geturl()
     return line(text if whole or not at.query else at._replace(fragment="", query="…").geturl(), 1_000)
@@ -315,6 +348,7 @@ def http(params: Mapping[str, Any], surroundings: Surroundings) -> HttpResolver:
             cross a network in the open.
     """
     wanted = HttpParams.from_dict(params)
+    hosts.refuse_secret(wanted.url)
     parts = hosts.read_url(wanted.url)
     host = hosts.host_of(parts)
     assert host is not None

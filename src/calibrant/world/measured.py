@@ -15,7 +15,7 @@ from calibrant.records.base import Record
 from calibrant.units import plain, read_number
 from calibrant.values import format_instant, parse_instant
 from calibrant.world import probes
-from calibrant.world.base import Raw, Surroundings
+from calibrant.world.base import Finding, Raw, Surroundings
 
 HOUR: Final = timedelta(hours=1)
 
@@ -35,6 +35,13 @@ class Measured:
     unit: str | None = None
     grain: timedelta = timedelta(0)
     evidence: tuple[bytes, ...] = ()
+
+    def finding(self) -> Finding:
+        """The measurement as a fact, in its unit."""
+        bare = self.unit is None or isinstance(self.value, bool | list)
+        value = self.value if bare else f"{self.value} {self.unit}"
+        reason = f"{self.what}, measured {said_when(self.at)} ({self.by})"
+        return Finding("fact", value, reason=reason, evidence=self.evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +102,16 @@ class Place(Record):
     @abstractmethod
     async def look(self, looking: Looking) -> Seen | Broken:
         """See what is there. Never raises for anything that the world did."""
+
+    @abstractmethod
+    def again(self, evidence: tuple[bytes, ...], at: datetime) -> Measured | None:
+        """The measurement in its own evidence, without looking anywhere; None where it is not there.
+
+        ``at`` stands for when it was measured, where the evidence does not tell.
+
+        Raises:
+            InputError: for what is no such evidence.
+        """
 
 
 class Fingerprint(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import Field, model_validator
@@ -104,6 +105,20 @@ class BenchmarkPlace(Place):
         return Seen(
             (Measured(self.named(), value, at, "the end of its session", self.unit_of(), evidence=(evidence,)),)
         )
+
+    def again(self, evidence: tuple[bytes, ...], at: datetime) -> Measured | None:
+        """The number that was kept, of this benchmark and statistic, and when its session ended."""
+        del at
+        said = canonical.decode(evidence[0]) if len(evidence) == 1 else None
+        if not isinstance(said, dict):
+            return None
+        full, when = str(said.get("benchmark")), of_text(said.get("datetime"))
+        mine = self.name == full or full.rpartition("::")[2] == self.name
+        same = (said.get("file"), said.get("statistic")) == (self.file, self.extra or self.statistic)
+        value = said.get("value")
+        if not (mine and same and isinstance(value, str)) or isinstance(when, str):
+            return None
+        return Measured(self.named(), value, when, "the end of its session", self.unit_of(), evidence=evidence)
 
     def _value(self, found: Mapping[str, Any]) -> Raw | None:
         among = found.get("stats" if self.extra is None else "extra_info")

@@ -68,6 +68,11 @@ class FilePlace(Place, Reading):
             return Seen(lacking=f"{self.named()} is still being written")
         return await asyncio.to_thread(self._seen, data, after.at)
 
+    def again(self, evidence: tuple[bytes, ...], at: datetime) -> Measured | None:
+        """What is read in the bytes that were kept; when they were written is not kept."""
+        found = self._seen(evidence[0], at).found if len(evidence) == 1 else ()
+        return found[0] if found else None
+
     def _seen(self, data: bytes, at: datetime) -> Seen:
         try:
             value = read(self, data)

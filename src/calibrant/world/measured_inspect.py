@@ -125,6 +125,15 @@ class InspectPlace(Place):
         evidence = canonical.encode({"asked": self.to_dict(), "log": {**log, "file": Path(str(log["file"])).name}})
         return Measured(name, value[0], at, "when the evaluation was completed", None, _SECOND, (evidence,))
 
+    def again(self, evidence: tuple[bytes, ...], at: datetime) -> Measured | None:
+        """The score in the header that was kept, and when its evaluation was completed."""
+        del at
+        said = canonical.decode(evidence[0]) if len(evidence) == 1 else None
+        if not isinstance(said, dict) or not isinstance(said.get("log"), dict):
+            return None
+        told = self._told(said["log"]) if said.get("asked") == self.to_dict() else None
+        return told if isinstance(told, Measured) else None
+
     def _value(self, log: Mapping[str, Any]) -> tuple[str] | str:
         """The number (alone in a tuple), or what is lacking."""
         scores = [score for score in log.get("scores", ()) if self._is_meant(score)]

@@ -6,7 +6,7 @@ import asyncio
 import importlib.util
 import os
 from collections.abc import Hashable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal
 
@@ -114,6 +114,14 @@ class MlflowPlace(Place):
         lacking = [line(said) for said in answer.get("lacking", ())]
         found = tuple(run for run in runs if run is not None)
         return Seen(found, "; ".join(lacking[:3]) or f"there is no run of {quote(self.experiment)} yet")
+
+    def again(self, evidence: tuple[bytes, ...], at: datetime) -> Measured | None:
+        """The metric of the run that was kept, and when it was measured."""
+        del at
+        said = canonical.decode(evidence[0]) if len(evidence) == 1 else None
+        if not isinstance(said, dict) or not isinstance(said.get("run"), dict) or said.get("asked") != self.to_dict():
+            return None
+        return self._measured(said["run"])
 
     def _measured(self, run: Mapping[str, Any]) -> Measured | None:
         """A run that finished. It counts from its last point on, or from its end, whichever was earlier."""

@@ -131,10 +131,7 @@ class Measurement:
     def _fact(self, one: Measured) -> Finding:
         if one.at > self.surroundings.clock() + one.grain:
             return self._waiting(f"{one.what} says that it was measured {said_when(one.at)}, in the future")
-        value = one.value if one.unit is None or isinstance(one.value, bool | list) else f"{one.value} {one.unit}"
-        return Finding(
-            "fact", value, reason=f"{one.what}, measured {said_when(one.at)} ({one.by})", evidence=one.evidence
-        )
+        return one.finding()
 
     def _waiting(self, lacking: str) -> Finding:
         reason = f"waits for {line(self.params.awaits or self.params.place.named())}: {line(lacking, 400)}"

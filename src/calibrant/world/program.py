@@ -16,7 +16,7 @@ from calibrant.errors import InputError, quote
 from calibrant.records.grounding import ResolverIdentity
 from calibrant.records.problems import refuse
 from calibrant.records.types import Many
-from calibrant.world import places, process
+from calibrant.world import places
 from calibrant.world.base import Finding, Question, Surroundings, line
 from calibrant.world.command import CommandParams, CommandResolver, command
 
@@ -35,7 +35,8 @@ class RunParams(CommandParams):
 
     ``seed`` stands for ``{seed}`` in ``argv`` and ``input``, and is the value of the environment variable
     ``seed_variable``. ``input`` is what the program reads: text, or a list of lines (the moves of a game);
-    ``input_file`` a file that holds it. ``part`` is what the fact is read from. It is run ``times`` times.
+    ``input_file`` a file that holds it. ``part`` is what the fact is read from. It is run ``times`` times,
+    which is twice at least: one run cannot show that its seed decides.
     """
 
     seed: Annotated[int, Field(ge=-MAX_INTEGER, le=MAX_INTEGER)]
@@ -43,7 +44,7 @@ class RunParams(CommandParams):
     input: str | Annotated[Many[str], Field(max_length=_MOST_LINES)] | None = None
     input_file: Annotated[str, Field(min_length=1)] | None = None
     part: Literal["output", "last-line"] = "output"
-    times: Annotated[int, Field(ge=1, le=10)] = 2
+    times: Annotated[int, Field(ge=2, le=10)] = 2
 
     @field_validator("seed_variable")
     @classmethod
@@ -96,7 +97,7 @@ class RunResolver:
         if params.input_file is not None:
             settings["input_file"] = params.input_file
         elif params.input is not None:
-            settings["input_sha256"] = canonical.sha256(self._written())
+            settings["input_sha256"] = canonical.sha256(written_input(params))
         return ResolverIdentity(kind="run", version="1", settings=settings)
 
     def obstacle(self) -> str | None:
@@ -111,9 +112,7 @@ class RunResolver:
 
     def executes(self) -> list[str]:
         """The command line, and how often; its input, where it is read outside the board's folder."""
-        told = self.inner.executes()
-        if self.params.times > 1:
-            told = [f"{each} ({self.params.times} times)" for each in told]
+        told = [f"{each} ({self.params.times} times)" for each in self.inner.executes()]
         if self.params.input_file is not None:
             path = places.locate(self.params.input_file, self.inner.surroundings, "input_file")
             if places.is_outside(path, self.inner.surroundings):
@@ -146,7 +145,7 @@ class RunResolver:
         wrote = ran.out if self.params.stream == "stdout" else ran.err
         if self.params.part == "output":
             return await self.inner.read(ran), [wrote]
-        finding = await self.inner.read(_last_line(ran))
+        finding = await self.inner.read(replace(ran, out=last_line(ran.out), err=last_line(ran.err)))
         return replace(finding, evidence=(wrote,)), [wrote]
 
     def _protocol(self, given: bytes, outputs: list[bytes]) -> bytes:
@@ -161,7 +160,7 @@ class RunResolver:
     def _input(self) -> bytes | Finding:
         """What the program is given to read; a finding, where that cannot be read itself."""
         if self.params.input_file is None:
-            return self._written()
+            return written_input(self.params)
         try:
             path = places.locate(self.params.input_file, self.inner.surroundings, "input_file")
             return places.read_regular(path, MOST_INPUT)
@@ -170,20 +169,22 @@ class RunResolver:
         except OSError as refused:
             return Finding.failed(places.reason_of(refused, self.params.input_file))
 
-    def _written(self) -> bytes:
-        """The input that stands in the board, with its seed."""
-        given = self.params.input
-        text = given if isinstance(given, str) else "".join(f"{each}\n" for each in given or ())
-        return _seeded(text, self.params.seed).encode("utf-8", "surrogatepass")
+
+def written_input(params: RunParams) -> bytes:
+    """The input that stands in the board, with its seed."""
+    given = params.input
+    text = given if isinstance(given, str) else "".join(f"{each}\n" for each in given or ())
+    return _seeded(text, params.seed).encode("utf-8", "surrogatepass")
 
 
-def _last_line(ran: process.Ran) -> process.Ran:
-    """``ran``, with no more than the last line of either output that is not blank."""
+def seeded_argv(params: RunParams) -> list[str]:
+    """The command line, with its seed."""
+    return [params.argv[0], *(_seeded(each, params.seed) for each in params.argv[1:])]
 
-    def last(wrote: bytes) -> bytes:
-        return wrote.rstrip().rpartition(b"\n")[2]
 
-    return replace(ran, out=last(ran.out), err=last(ran.err))
+def last_line(wrote: bytes) -> bytes:
+    """The last line of an output that is not blank."""
+    return wrote.rstrip().rpartition(b"\n")[2]
 
 
 def _said(finding: Finding) -> str:
@@ -205,5 +206,4 @@ def program(params: Mapping[str, Any], surroundings: Surroundings) -> RunResolve
     if wanted.input_file is not None:
         places.locate(wanted.input_file, surroundings, "input_file")
     own = {name: value for name, value in params.items() if name in CommandParams.model_fields}
-    argv = [wanted.argv[0], *(_seeded(each, wanted.seed) for each in wanted.argv[1:])]
-    return RunResolver(wanted, command({**own, "argv": argv}, surroundings))
+    return RunResolver(wanted, command({**own, "argv": seeded_argv(wanted)}, surroundings))

@@ -81,6 +81,10 @@ class PythonParams(Record):
             refuse(f"`ask: {self.ask}` with a pattern", "a pattern for `signature`, `documentation` and `returns`")
         return self
 
+    def asked(self) -> dict[str, Any]:
+        """The question as the other process gets it, and as the evidence keeps it."""
+        return self.model_dump(mode="json", exclude={"pattern", "timeout"})
+
 
 @dataclass(frozen=True, slots=True)
 class PythonResolver:
@@ -119,36 +123,37 @@ class PythonResolver:
     async def resolve(self, question: Question) -> Finding:
         """Ask a process of its own."""
         del question
-        asked = self.params.model_dump(mode="json", exclude={"pattern", "timeout"})
+        asked = self.params.asked()
         answer = await probes.ask("probe_python", asked, self.surroundings.folder, self.params.timeout)
         if isinstance(answer, probes.Silent):
             return Finding.failed(answer.reason)
         text = answer.get("value")
         if self.params.pattern is None or not isinstance(text, str):
-            return self._finding(asked, answer)
-        return await asyncio.to_thread(self._finding, asked, answer)  # a pattern may take its time
+            return finding_of(self.params, answer)
+        return await asyncio.to_thread(finding_of, self.params, answer)  # a pattern may take its time
 
-    def _finding(self, asked: Mapping[str, Any], answer: Mapping[str, Any]) -> Finding:
-        evidence = canonical.encode({"asked": asked, "answer": answer})
-        if "error" in answer:
-            return Finding.failed(f"asking {self.params.ask} of {self.params.of}: {line(answer['error'])}", evidence)
-        raw = as_raw(answer.get("value"))
-        if raw is None:
-            return Finding.absent(line(answer.get("absent", "no value")), evidence)
-        if self.params.pattern is None:
-            return Finding.fact(raw, evidence)
-        return self._matched(self.params.pattern, raw, evidence)
 
-    def _matched(self, pattern: str, raw: object, evidence: bytes) -> Finding:
-        if not isinstance(raw, str):
-            return Finding.failed(f"the pattern {quote(pattern)} is for text", evidence)
-        try:
-            held = patterns.first(pattern, raw)
-        except patterns.TooMuchWork as refused:
-            return Finding.failed(f"the pattern {quote(pattern)} was given up: {refused}", evidence)
-        if held is None:
-            return Finding.absent(f"the pattern {quote(pattern)} is not found", evidence)
-        return Finding.fact(held.strip(), evidence)
+def finding_of(params: PythonParams, answer: Mapping[str, Any]) -> Finding:
+    """What the answer of the other process comes to; its evidence is what was asked and that answer."""
+    evidence = canonical.encode({"asked": params.asked(), "answer": answer})
+    if "error" in answer:
+        return Finding.failed(f"asking {params.ask} of {params.of}: {line(answer['error'])}", evidence)
+    raw = as_raw(answer.get("value"))
+    if raw is None:
+        return Finding.absent(line(answer.get("absent", "no value")), evidence)
+    return Finding.fact(raw, evidence) if params.pattern is None else _matched(params.pattern, raw, evidence)
+
+
+def _matched(pattern: str, raw: object, evidence: bytes) -> Finding:
+    if not isinstance(raw, str):
+        return Finding.failed(f"the pattern {quote(pattern)} is for text", evidence)
+    try:
+        held = patterns.first(pattern, raw)
+    except patterns.TooMuchWork as refused:
+        return Finding.failed(f"the pattern {quote(pattern)} was given up: {refused}", evidence)
+    if held is None:
+        return Finding.absent(f"the pattern {quote(pattern)} is not found", evidence)
+    return Finding.fact(held.strip(), evidence)
 
 
 def python(params: Mapping[str, Any], surroundings: Surroundings) -> PythonResolver:

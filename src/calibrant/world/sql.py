@@ -53,6 +53,10 @@ class SqlParams(Record):
             refuse("both a `file` and a `database`", "one of them", field="database")
         return self
 
+    def place(self) -> dict[str, str | None]:
+        """What is asked, as the evidence keeps it."""
+        return {"database": self.database} if self.file is None else {"file": self.file}
+
 
 @dataclass(frozen=True, slots=True)
 class SqlResolver:
@@ -65,7 +69,7 @@ class SqlResolver:
     def identity(self) -> ResolverIdentity:
         """The query, the file or the name of the variable, and the engine with its version."""
         engine = self._engine()
-        settings = {**self._place(), "query": self.params.query, "rows": self.params.rows}
+        settings = {**self.params.place(), "query": self.params.query, "rows": self.params.rows}
         if isinstance(engine, _Engine):
             settings |= {"engine": engine.name, "engine_version": _version(engine.name)}
         return ResolverIdentity(kind="sql", version="1", settings=settings)
@@ -92,13 +96,10 @@ class SqlResolver:
         answer = await self._answer(engine, asked)
         if isinstance(answer, probes.Silent):
             return Finding.failed(answer.reason)
-        evidence = canonical.encode({"asked": {**asked, **self._place()}, "answer": answer})
+        evidence = canonical.encode({"asked": {**asked, **self.params.place()}, "answer": answer})
         if isinstance(engine.place, Database) and is_told(evidence.decode(), engine.place):
             return Finding.failed("the answer repeats the password of the database, and is not kept")
-        if "error" in answer:
-            return Finding.failed(line(answer["error"]), evidence)
-        raw = as_raw(answer.get("value"))
-        return Finding.absent(line(answer.get("absent")), evidence) if raw is None else Finding.fact(raw, evidence)
+        return finding_of(answer, evidence)
 
     async def _answer(self, engine: _Engine, asked: Mapping[str, Any]) -> Mapping[str, Any] | probes.Silent:
         seconds, place = self.params.timeout, engine.place
@@ -107,9 +108,6 @@ class SqlResolver:
         else:
             request = {**asked, "file": str(place)}
         return await probes.ask("probe_sql", request, self.surroundings.folder, seconds)
-
-    def _place(self) -> dict[str, str | None]:
-        return {"database": self.params.database} if self.params.file is None else {"file": self.params.file}
 
     def _engine(self) -> _Engine | str:
         """Which engine reads the database; or why none does."""
@@ -130,6 +128,14 @@ class SqlResolver:
         if start[_DUCKDB_AT : _DUCKDB_AT + len(_DUCKDB)] == _DUCKDB:
             return _Engine("duckdb", path)
         return f"the file {quote(file)} is no SQLite or DuckDB database"
+
+
+def finding_of(answer: Mapping[str, Any], evidence: bytes) -> Finding:
+    """What the answer of the database comes to."""
+    if "error" in answer:
+        return Finding.failed(line(answer["error"]), evidence)
+    raw = as_raw(answer.get("value"))
+    return Finding.absent(line(answer.get("absent")), evidence) if raw is None else Finding.fact(raw, evidence)
 
 
 @dataclass(frozen=True, slots=True)
