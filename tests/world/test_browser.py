@@ -385,6 +385,62 @@ def test_dialogs_pop_ups_and_downloads_are_no_hindrance(pages: Browsing, tmp_pat
 
 
 @needs_browser
+@pytest.mark.parametrize(
+    "open_one",
+    [
+        "open('about:blank')",
+        "open('/page.html?' + n)",
+        "a = document.createElement('a'); a.href = '/'; a.target = '_blank'; document.body.append(a), a.click()",
+    ],
+)
+def test_a_page_that_opens_a_hundred_others_is_answered(pages: Browsing, open_one: str) -> None:
+    body = f"""<p>rest</p><button>Go</button><script>
+    const many = () => {{ for (let n = 0; n < 50; n++) {{ {open_one} }} }};
+    many(); document.querySelector('button').onclick = () => {{ many(); document.querySelector('p').append('ed') }};
+    </script>"""
+    finding = pages.ask(body, ask="text", css="p", steps=[{"click": {"role": "button", "name": "Go"}}], timeout=8)
+    assert finding.value == "rested"
+
+
+PLAYWRIGHT = {
+    "the page went elsewhere while it was asked": [
+        "Page.evaluate: Execution context was destroyed, most likely because of a navigation",
+        "Locator.count: Frame was detached",
+        'Page.goto: Navigation to "http://a/" is interrupted by another navigation to "http://b/"',
+    ],
+    "it took longer than 4.0 s": ["Locator.click: Timeout 4000ms exceeded.\nCall log:\n  - waiting"],
+    "the page crashed": ["Page.goto: Page crashed", "Locator.count: Target crashed"],
+    "the page or the browser was closed": ["Page.title: Target page, context or browser has been closed"],
+    "the page cannot be loaded": ["Page.goto: net::ERR_FAILED at http://board.localhost/x"],
+    "the certificate of the page is not accepted": ["Page.goto: net::ERR_CERT_AUTHORITY_INVALID at https://x/"],
+    "the selector is none": ["Locator.count: SyntaxError: '[' is not a valid selector.", 'Unexpected token "" while x'],
+    "the element is no field or box of that kind": [
+        "Locator.fill: Error: Element is not an <input>, <textarea>, <select> or [contenteditable] element",
+        "Locator.input_value: Error: Node is not an <input>, <textarea> or <select> element",
+        "Locator.is_checked: Error: Not a checkbox or radio button",
+    ],
+    "there is no such key": ['Keyboard.press: Unknown key: "Nokey"'],
+    "several elements are meant where one is expected": ["Locator.click: Error: strict mode violation: x resolved"],
+    "the browser says: something new": ["Page.goto: something new\nand more"],
+}
+
+
+@pytest.mark.parametrize(("ours", "theirs"), PLAYWRIGHT.items())
+def test_what_playwright_complains_of_is_told_in_our_words(ours: str, theirs: list[str]) -> None:
+    assert {chromium.complaint(Exception(each)) for each in theirs} == {ours}
+
+
+@needs_browser
+def test_a_page_that_leaves_while_it_is_asked_says_so(pages: Browsing) -> None:
+    finding = pages.ask("<p>x<script>setInterval(() => location.reload(), 1)</script>", ask="text", css="b", timeout=3)
+    assert "Execution" not in (finding.reason or "")
+    wrong = {"text": {"css": "["}, "checked": {"css": "p"}, "value": {"css": "p"}}
+    for wanted, element in wrong.items():
+        told = pages.ask("<p>x</p>", ask=wanted, **element).reason
+        assert told in ("the selector is none", "the element is no field or box of that kind"), told
+
+
+@needs_browser
 def test_a_page_that_lies_about_its_own_functions_gives_no_more_than_its_own_answers(pages: Browsing) -> None:
     body = """<p>x</p><button>Go</button><script>
     Array.prototype.filter = Array.prototype.map = () => ({length: 'many'});
@@ -482,6 +538,10 @@ def test_without_a_browser_one_line_says_so(tmp_path: Path, monkeypatch: pytest.
     assert "\n" not in obstacle
     assert ask(resolver) == Finding.failed(obstacle)
     assert resolver.identity.settings["browser"] == "none"
+    assert obstacle == 'CALIBRANT_CHROMIUM names "/nowhere/chromium", which is not there or cannot be run'
+    monkeypatch.delenv(chromium.PROGRAM)
+    monkeypatch.setattr(chromium.shutil, "which", lambda *_, **__: None)
+    assert (resolver.obstacle() or "").startswith("there is no Chromium on this machine")
     monkeypatch.setattr(chromium.importlib.util, "find_spec", lambda _: None)
     assert resolver.obstacle() == "Playwright is not installed (pip install 'calibrant[browser]')"
 
@@ -494,7 +554,8 @@ def test_the_rest_of_a_board_goes_on_without_a_browser(tmp_path: Path, monkeypat
     board = write_board(tmp_path, [*pair(0, "1000"), *asked])
     told = invoke("check", board)
     assert told.code == 0
-    assert "no Chromium on this machine" in " ".join(told.out.split())
+    said = "found a source that cannot be asked here: CALIBRANT_CHROMIUM names"
+    assert said in " ".join(told.out.split())
     assert "opens in a browser: page.html" in told.out
     invoke("run", board, "--subject", recorded(tmp_path, 2), "--runs", tmp_path / "runs", "--json")
     shown = invoke("show", "--runs", tmp_path / "runs", "--items", "--json")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+import ssl
 import time
 import zlib
 from pathlib import Path
@@ -14,7 +15,8 @@ import pytest
 
 from calibrant.testing.resolver_kit import check_resolver
 from calibrant.world.base import Finding, Resolver
-from calibrant.world.http import http
+from calibrant.world.browser import browser
+from calibrant.world.http import complaint, http
 from tests.world.asking import ask, refusal, surroundings
 from tests.world.serving import Served, certify, said, serve, slowly
 
@@ -257,6 +259,8 @@ def test_an_answer_that_is_too_large_is_not_taken_whole_packed_or_not(tmp_path: 
         b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nhello",
         b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello",
+        b"hello\r\n\r\n",
         b"HTTP/1.1 200 OK\r\n" + b"X-A: " + b"x" * 300_000 + b"\r\n\r\n",
         b"HTTP/1.1 302 Found\r\nLocation: http://[x\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.1 302 Found\r\nLocation: \x00\r\nContent-Length: 0\r\n\r\n",
@@ -266,7 +270,61 @@ def test_a_host_that_speaks_no_http_is_an_error(tmp_path: Path, answer: bytes) -
     with serve({"/": answer}) as server:
         finding = get(tmp_path, server)
     assert finding.status == "error", finding
-    assert (finding.reason or "").isprintable()
+    assert (finding.reason or "").removeprefix("the host could not be asked: ") in OURS
+
+
+OURS = {
+    "its answer is not HTTP",
+    "it ends the connection before its answer is whole",
+    "its answer is packed in a way that cannot be read",
+    "the host redirects to what is no address",
+    "the connection was lost",
+}
+
+
+def test_what_a_library_complains_of_is_told_in_our_words() -> None:
+    import httpx
+
+    cause = httpx.ConnectError("[Errno 111] Connect call failed ('10.0.0.5', 8000)")
+    cause.__cause__ = OSError(111, "Connect call failed ('10.0.0.5', 8000)")
+    told = {
+        "it cannot be reached (connection refused)": [cause],
+        "it cannot be reached": [httpx.ConnectError("All connection attempts failed")],
+        "its answer is not HTTP": [
+            httpx.RemoteProtocolError("illegal status line: bytearray(b'hello')"),
+            httpx.RemoteProtocolError("Receive buffer too long"),
+            httpx.RemoteProtocolError("conflicting Content-Length headers"),
+        ],
+        "it ends the connection before its answer is whole": [
+            httpx.RemoteProtocolError("Server disconnected without sending a response."),
+            httpx.RemoteProtocolError(
+                "peer closed connection without sending complete message body (received 5 bytes)"
+            ),
+        ],
+        "the connection was lost": [httpx.ReadError(""), httpx.WriteError("[Errno 32]"), httpx.CloseError("x")],
+        "it takes too long": [httpx.ReadTimeout("x"), httpx.PoolTimeout("x")],
+        "its answer is packed in a way that cannot be read": [
+            zlib.error("Error -3 while decompressing data: incorrect header check")
+        ],
+        "it does not speak TLS as it should": [ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number")],
+        "what was to be sent is no HTTP": [
+            httpx.LocalProtocolError("Illegal header value b'k'"),
+            httpx.InvalidURL("x"),
+        ],
+    }
+    for ours, theirs in told.items():
+        assert {complaint(each) for each in theirs} == {ours}
+    known = {type(each) for theirs in told.values() for each in theirs}
+    assert all(complaint(kind("SENTINEL")) for kind in _kinds(httpx.HTTPError))
+    assert not any("SENTINEL" in complaint(kind("SENTINEL")) for kind in {*_kinds(httpx.HTTPError), *known})
+
+
+def _kinds(kind: type[Exception]) -> set[type[Exception]]:
+    """``kind``'s kinds that are made of a text alone."""
+    import httpx
+
+    below = {found for each in kind.__subclasses__() for found in _kinds(each)}
+    return {each for each in below | {kind} if each is not httpx.HTTPStatusError}
 
 
 def test_a_host_that_is_not_there_is_an_error(tmp_path: Path) -> None:
@@ -364,14 +422,14 @@ def test_a_certificate_has_to_be_for_the_host_and_signed_by_somebody_who_is_trus
         named = f"rebind.example:{server.port}"
         allowed = surroundings(tmp_path, hosts=[named, server.host])
         untrusted = ask(http({"url": server.url("/", named)}, allowed))
-        assert "CERTIFICATE_VERIFY_FAILED" in (untrusted.reason or "")
+        assert "its certificate is not accepted" in (untrusted.reason or "")
         assert server.heads == []
         monkeypatch.setenv("SSL_CERT_FILE", str(authority))
         allowed = surroundings(tmp_path, hosts=[named, server.host])
         assert ask(http({"url": server.url("/", named)}, allowed)).value == "sealed"
         assert server.names[-1] == "rebind.example"
         other_name = ask(http({"url": server.url()}, allowed))
-        assert "CERTIFICATE_VERIFY_FAILED" in (other_name.reason or "")
+        assert "its certificate is not accepted" in (other_name.reason or "")
         assert len(server.heads) == 1
 
 
@@ -421,6 +479,60 @@ def test_wrong_parameters_are_refused_by_name(tmp_path: Path, params: dict[str, 
     problem = refusal(lambda: http({"url": "https://api.example/", **params}, allowed))
     assert (problem.where.field or "").split("[")[0].split(".")[0] == (field or "")
     assert "abc" not in str(problem)
+
+
+KEYS = [
+    "https://api.example/?api_key=sk-live-abcdef0123456789",
+    "https://api.example/?apiKey=SENTINEL",
+    "https://api.example/?x=1&access_token=SENTINEL",
+    "https://api.example/?X-Amz-Signature=SENTINEL",
+    "https://api.example/?ap%69_key=SENTINEL",
+    "https://api.example/?x=1;token=SENTINEL",
+    "https://api.example/?key=aSENTINEL0123456789",
+    "https://api.example/?q=sk-SENTINELabcdef",
+    "https://api.example/?sk-SENTINELabcdef",
+    "https://api.example/v1/sk-SENTINELabcdef/x",
+    "https://api.example/#password=SENTINEL",
+    "https://api.example:x/?client_secret=SENTINEL",
+    "https://api.example/ ?clientSecret=SENTINEL",
+]
+
+
+@pytest.mark.parametrize("url", KEYS)
+@pytest.mark.parametrize("build", [http, lambda p, s: browser({**p, "ask": "title"}, s)])
+def test_a_key_in_an_address_is_refused_and_not_repeated(tmp_path: Path, url: str, build: Any) -> None:
+    problem = refusal(lambda: build({"url": url}, surroundings(tmp_path, hosts=["api.example"])))
+    assert problem.where.field == "url"
+    assert "a key or password in it" in problem.found
+    assert "secrets:" in (problem.fix or "")
+    assert "SENTINEL" not in str(problem)
+    assert "abcdef" not in str(problem)
+
+
+@pytest.mark.parametrize(
+    "query", ["key=version", "page_token=abc", "tokens=5", "monkey=1", "author=ada", "code=200", "api_key="]
+)
+def test_what_only_sounds_like_a_key_is_asked(tmp_path: Path, query: str) -> None:
+    assert http({"url": f"https://api.example/?{query}"}, surroundings(tmp_path, hosts=["api.example"]))
+
+
+@pytest.mark.parametrize("name", ["X-Goog-Api-Key", "PRIVATE-TOKEN", "apikey", "X-Whatever", "Cookie"])
+def test_a_header_that_looks_like_a_secret_is_refused_in_the_open(tmp_path: Path, name: str) -> None:
+    params = {"url": "https://api.example/", "headers": {name: "sk-SENTINELabcdef"}}
+    problem = refusal(lambda: http(params, surroundings(tmp_path, hosts=["api.example"])))
+    assert (problem.where.field or "").startswith("headers")
+    assert "SENTINEL" not in str(problem)
+
+
+def test_an_address_that_a_host_leads_to_gives_no_key_away(tmp_path: Path) -> None:
+    location = "http://[x/?api_key=SENTINEL"
+    other = "http://127.0.0.1:x/?api_key=SENTINEL"
+    answers = {"/a": said("", "302 Found", Location=location), "/b": said("", "302 Found", Location=other)}
+    with serve(answers) as server:
+        for path in answers:
+            finding = get(tmp_path, server, path)
+            assert finding.status == "error"
+            assert "SENTINEL" not in str(finding)
 
 
 def test_what_would_be_asked_is_told(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import socket
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from calibrant.testing.resolver_kit import check_resolver
-from calibrant.world import postgresql
+from calibrant.world import postgresql, probe_sql
 from calibrant.world import sql as world_sql
 from calibrant.world.base import Finding, Question, Resolver
 from calibrant.world.postgresql import NotAUrl
@@ -174,6 +175,75 @@ def test_a_query_that_wants_more_than_to_read_is_refused_though_its_role_may_wri
     assert server.psql("select count(*) from pg_tables where tablename = 'x'") == "0"
 
 
+ACTING = [
+    "select count(pg_terminate_backend(pid)) from pg_stat_activity where pid <> pg_backend_pid()",
+    "select count(PG_Terminate_Backend (pid)) from pg_stat_activity where pid <> pg_backend_pid()",
+    'select count(pg_catalog . "pg_terminate_backend" /* x */ (pid)) from pg_stat_activity where false',
+    "select 1 limit pg_cancel_backend(1)::int",
+    'select U&"pg_terminate\\005fbackend"(1)',
+    "select u&\"pg!005fterminate_backend\" uescape '!' (1)",
+    "select query_to_xml('select pg_terminate' || '_backend(1)', true, true, '')::text",
+    "select count(*) from ts_stat('select pg_terminate' || '_backend(1)')",
+    "select pg_notify('a', 'b')::text",
+    "select pg_advisory_lock(1)::text",
+    "select pg_try_advisory_xact_lock(1)",
+    "select pg_advisory_unlock_all()::text",
+    "select set_config('x.y', '1', false)",
+    "select pg_logical_emit_message(false, 'a', 'b')::text",
+    "select pg_export_snapshot()",
+    "select lo_create(0)",
+    "select loread(lo_open(1, 262144), 10)",
+    "select pg_stat_clear_snapshot()::text",
+    "select nextval('counter')",
+    "select ping()",
+    'select "odd "" name"()',
+]
+
+
+@needs_server
+def test_a_function_that_acts_outside_the_transaction_is_refused_before_it_is_called(
+    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.psql(
+        "create or replace function ping() returns int language sql as 'select 1';"
+        'create or replace function "odd "" name"() returns int language sql as \'select 1\';'
+    )
+
+    place = postgresql.read("FACTS", {"FACTS": server.url("writer")}).request()
+    with contextlib.closing(probe_sql._connected(place)) as connection:
+        for text in ACTING:
+            with pytest.raises(probe_sql.Refused, match=r"may do more than read|in escapes"):
+                probe_sql._refuse_acting(connection, text)
+    assert "pg_terminate_backend, which may do more than read" in (query(tmp_path, ACTING[0]).reason or "")
+    assert "declared STABLE" in (query(tmp_path, "select ping()").reason or "")
+    server.psql("alter function ping() stable")
+    assert query(tmp_path, "select ping()").value == 1
+
+
+@needs_server
+def test_every_function_of_the_server_that_is_volatile_is_refused_or_known_to_be_harmless(server: Server) -> None:
+    """The names that do harm, told one by one, so that a server that calls one of them stable is noticed."""
+    harmful = (
+        "pg_terminate_backend pg_cancel_backend pg_notify pg_advisory_lock pg_advisory_xact_lock pg_try_advisory_lock "
+        "set_config pg_export_snapshot pg_logical_emit_message lo_create lo_put lowrite lo_unlink lo_import lo_export "
+        "query_to_xml cursor_to_xml ts_stat ts_rewrite nextval setval pg_reload_conf pg_rotate_logfile pg_switch_wal "
+        "pg_create_restore_point pg_promote pg_stat_reset pg_read_file pg_ls_dir"
+    ).split()
+    volatile = server.psql("select distinct proname from pg_proc where provolatile = 'v'").split()
+    assert set(harmful) <= set(volatile)
+    assert not set(harmful) & probe_sql._HARMLESS
+
+
+@needs_server
+@pytest.mark.parametrize(
+    "text", ["select random() < 2", "select pg_relation_size('city') >= 0", "select pg_sleep(0)::text = ''"]
+)
+def test_a_function_that_only_answers_is_called_though_it_is_volatile(
+    tmp_path: Path, server: Server, text: str
+) -> None:
+    assert query(tmp_path, text).value is True
+
+
 @needs_server
 @pytest.mark.parametrize(
     ("role", "said"), [("admin", "can do more than read"), ("filer", "can do more than read"), ("linker", "dblink")]
@@ -213,7 +283,8 @@ def test_more_rows_or_bytes_than_a_fact_has_are_an_error(tmp_path: Path, server:
     assert "more than 10,000 rows" in (
         query(tmp_path, "select * from generate_series(1, 10001)", rows="set").reason or ""
     )
-    assert query(tmp_path, "select repeat('x', 5000000)").status == "error"
+    large = query(tmp_path, "select repeat('x', 5000000)")
+    assert large == Finding.failed("the query's answer is more than 1,000,000 bytes")
 
 
 # --- the password ---------------------------------------------------------------------------------------------------
@@ -316,7 +387,16 @@ def test_what_an_address_says() -> None:
     assert read("postgresql+psycopg://ada@db") == ("ada", None, "db", 5432, "ada", "prefer")
     assert read("postgres://[::1]/x?user=ada&password=p&connect_timeout=5") == ("ada", "p", "::1", 5432, "x", "prefer")
     assert "SENTINEL" not in repr(postgresql.read("X", {"X": f"postgresql://ada:{QUOTED}@db"}))
-    for wrong in ("", " ", "ada", "postgresql://", "postgresql://db/x", "http://ada@db/x", "postgresql://a@b:x/c"):
+    wrongs = ("", " ", "ada", "postgresql://", "postgresql://db/x", "http://ada@db/x", "postgresql://a@b:x/c")
+    unhosted = ("postgresql://ada@", "postgresql://ada@/x", "postgresql://ada:p@:5432/x", "postgresql:ada@db/x")
+    odd = ("postgresql://ada@db:0/x", "postgresql://ada@db/x/y", "postgresql://ada@a,b/x", "postgresql://ada@d b/x")
+    cut = (
+        "postgresql://ada:p#w@db/x",
+        "postgresql://ada:p/w@db/x",
+        "postgresql://ada:p?w@db/x",
+        "postgresql://ada@db/x#y",
+    )
+    for wrong in (*wrongs, *unhosted, *odd, *cut):
         with pytest.raises(NotAUrl):
             read(wrong)
 

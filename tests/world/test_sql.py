@@ -212,7 +212,7 @@ def test_a_query_without_an_end_is_ended(databases: Path, name: str, text: str) 
     assert time.monotonic() - started < 5
     assert finding.status == "error"
     assert finding.reason is not None
-    assert finding.reason == "the question took longer than 1.0 s" or "Out of Memory" in finding.reason
+    assert finding.reason == "the query took longer than 1.0 s" or "Out of Memory" in finding.reason
 
 
 @pytest.mark.parametrize(

@@ -161,8 +161,9 @@ class _Sources:
             self.problems.extend(_below(problem, place(), name) for problem in refused.problems)
             return
         if obstacle is not None:
+            found = f"a source that cannot be asked here: {obstacle}"
             fix = "Without it these challenges end as unreachable."
-            self.warnings.append(_below(Problem(obstacle, "a source that can be asked here", fix), place(), name))
+            self.warnings.append(_below(Problem(found, "one that can", fix), place(), name))
 
 
 def _below(problem: Problem, place: Where, name: str) -> Problem:

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-HIDDEN: Final = "[secret]"
+from calibrant.records.secrets import HIDDEN, hide_secrets
 
-_KEY: Final = re.compile(
-    r"\b(?:sk|pk|rk|xai|gsk|ghp|hf)[-_][\w-]{8,}|\bAIza[\w-]{20,}"
-    r"|(?<=Bearer )[\w.~+/=-]{6,}|(?<=://)[^/\s:@]+:[^/\s@]+(?=@)"
-)
+__all__ = ["HIDDEN", "hide_in_argv", "hide_secrets"]
+
 _FLAG: Final = re.compile(r"--?[\w-]*(?:key|token(?!s)|secret|password|passwd|auth)[\w-]*", re.IGNORECASE)
-_ASSIGNED: Final = re.compile(
-    r"((?:api[-_]?key|token|secret|password|passwd|authorization)\s*[=:]\s*)[^\s&]+", re.IGNORECASE
-)
-
-
-def hide_secrets(text: str, known: Iterable[str] = ()) -> str:
-    """``text`` without the ``known`` secrets, and without what looks like a key, a token or a password."""
-    for secret in known:
-        text = text.replace(secret, HIDDEN)
-    return _ASSIGNED.sub(rf"\1{HIDDEN}", _KEY.sub(HIDDEN, text))
 
 
 def hide_in_argv(argv: Sequence[str]) -> list[str]:

@@ -226,6 +226,7 @@ def browser(params: Mapping[str, Any], surroundings: Surroundings) -> BrowserRes
     wanted = BrowserParams.from_dict(params)
     made = BrowserResolver(wanted, surroundings)
     if wanted.url is not None:
+        hosts.refuse_secret(wanted.url)
         host = hosts.host_of(hosts.read_url(wanted.url))
         assert host is not None
         hosts.refuse_unlisted(host, surroundings.allow.hosts)

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -20,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
+from calibrant.errors import quote
 from calibrant.values import format_duration
 from calibrant.world.base import Surroundings, line
 from calibrant.world.command import search_path
@@ -45,6 +47,8 @@ _START_SECONDS: Final = 60.0
 _END_SECONDS: Final = 5.0
 _LONGEST_PLACE: Final = 40
 _MAP_NOTHING: Final = "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"
+_ELSEWHERE: Final = "the page went elsewhere while it was asked"
+_NO_FIELD: Final = "the element is no field or box of that kind"
 _SWITCHES: Final = (
     "--block-new-web-contents",
     "--disable-background-networking",
@@ -79,6 +83,9 @@ def obstacle() -> str | None:
     """Why no page can be opened here, or None."""
     if importlib.util.find_spec("playwright") is None:
         return "Playwright is not installed (pip install 'calibrant[browser]')"
+    named = os.environ.get(PROGRAM)
+    if named and program() is None:
+        return f"{PROGRAM} names {quote(named)}, which is not there or cannot be run"
     if program() is None:
         return f"there is no Chromium on this machine (Debian: apt install chromium; or name one in {PROGRAM})"
     return None
@@ -233,6 +240,8 @@ class _Engine:
             headless=True,
             chromium_sandbox=sandboxed,
             args=list(_SWITCHES),
+            # what a page opens without a click is refused where it is cheap: with this switch each costs a tenth second
+            ignore_default_args=["--disable-popup-blocking"],
             env={**_bare(self._home)},
             handle_sigint=False,
             handle_sigterm=False,
@@ -289,8 +298,39 @@ def _short_place() -> str | None:
     return "/tmp" if len(tempfile.gettempdir()) > _LONGEST_PLACE and os.access("/tmp", os.W_OK) else None  # noqa: S108
 
 
+_COMPLAINTS: Final = (
+    (
+        r"Execution context was destroyed|Cannot find context|Frame was detached|interrupted by another navigation",
+        _ELSEWHERE,
+    ),
+    (r"net::ERR_ABORTED|Download is starting", "the address gives no page (a download, or nothing)"),
+    (
+        r"ERR_(?:TUNNEL|PROXY|EMPTY_RESPONSE|BLOCKED|ACCESS_DENIED)",
+        "the page cannot be reached, or asks what is refused",
+    ),
+    (r"ERR_TOO_MANY_REDIRECTS", "the address leads in a circle"),
+    (r"ERR_(?:CERT|SSL)", "the certificate of the page is not accepted"),
+    (r"net::ERR_", "the page cannot be loaded"),
+    (r"Target crashed|Page crashed", "the page crashed"),
+    (r"has been closed|Browser closed|Connection closed|disconnected", "the page or the browser was closed"),
+    (r"Timeout (\d+)ms exceeded", "it took longer than {}"),
+    (r"strict mode violation", "several elements are meant where one is expected"),
+    (r"not an? <(?:input|textarea|select)|not an? <input>|[Nn]ot a checkbox|does not have a role allowing", _NO_FIELD),
+    (r"not a valid selector|Unexpected token|while parsing (?:css )?selector|Unknown engine", "the selector is none"),
+    (r"Unknown key", "there is no such key"),
+    (r"Executable doesn't exist|ENOENT|EACCES|Failed to launch", "its program cannot be started"),
+    (r"sandbox", "its sandbox cannot be made here"),
+)
+"""What Playwright says, by its own words, and what is said for it."""
+
+
 def complaint(failed: Exception) -> str:
-    """The first line of what Playwright says, without the name of its function."""
-    first = next((each for each in str(failed).splitlines() if each.strip()), type(failed).__name__)
+    """What went wrong in the browser, in our words; what is not known to them is told as what it is, in one line."""
+    said = str(failed)
+    for pattern, ours in _COMPLAINTS:
+        found = re.search(pattern, said)
+        if found is not None:
+            return ours.format(format_duration(int(found[1]) / 1_000)) if found.groups() else ours
+    first = next((each for each in said.splitlines() if each.strip()), type(failed).__name__)
     head, _, rest = first.partition(": ")
-    return line(rest if rest and "." in head and " " not in head else first)
+    return f"the browser says: {line(rest if rest and '.' in head and ' ' not in head else first)}"

@@ -9,9 +9,10 @@ import socket
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, TypeAlias
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote_plus, urlsplit
 
 from calibrant.errors import InputError, Problem, Where, quote
+from calibrant.records.secrets import has_key, hide_secrets, is_secret
 from calibrant.world.base import line
 
 PORTS: Final = {"http": 80, "https": 443}
@@ -54,23 +55,51 @@ def read_url(url: str, field: str = "url") -> SplitResult:
     """The parts of an address that a board names: http or https, a host, no credentials, nothing unprintable.
 
     Raises:
-        InputError: at ``field``, for anything else. The address is not repeated where it holds credentials.
+        InputError: at ``field``, for anything else. No key or password in it is repeated.
     """
     expected, where = "an address such as https://example.org/path", Where(field=field)
     if "@" in _AUTHORITY.sub(r"\1", url, count=1):
         fix = "Send a secret as a header, out of an environment variable that the project allows."
         raise InputError(Problem("an address with credentials in it", "one without", fix, where))
+    told = quote(hide_secrets(url))
     if len(url) > _LONGEST or not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
         fix = "Write other characters as %XX, and names beyond ASCII in their xn-- form."
-        raise InputError(Problem(f"the address {quote(url)}", expected, fix, where))
+        raise InputError(Problem(f"the address {told}", expected, fix, where))
     try:
         parts = urlsplit(url)
         named = parts.scheme in PORTS and host_of(parts) is not None
     except (ValueError, Unreachable) as refused:
-        raise InputError(Problem(f"the address {quote(url)} ({line(refused)})", expected, where=where)) from None
+        why = f" ({refused})" if isinstance(refused, Unreachable) else ""
+        raise InputError(Problem(f"the address {told}{why}", expected, where=where)) from None
     if not named:
-        raise InputError(Problem(f"the address {quote(url)}", expected, where=where))
+        raise InputError(Problem(f"the address {told}", expected, where=where))
     return parts
+
+
+def refuse_secret(url: str, field: str = "url") -> None:
+    """Refuse an address with what looks like a key in it: it would be printed, and kept with every run.
+
+    Raises:
+        InputError: at ``field``, with the name of the parameter, and without the key.
+    """
+    held = _secret_in(url)
+    if held is not None:
+        fix = (
+            'Send it with kind `http` as a header: `secrets: {Authorization: "Bearer {NAME}"}`, '
+            "for an environment variable NAME that the project allows."
+        )
+        found = f"an address with a key or password in it ({line(held, 60)})"
+        raise InputError(Problem(found, "one without", fix, Where(field=field)))
+
+
+def _secret_in(address: str) -> str | None:
+    """What in an address looks like a secret: the name of a parameter (of its query or fragment), its path; or None."""
+    path, *rest = re.split(r"[?#]", address)
+    for pair in re.split(r"[&;]", "&".join(rest)):
+        name, _, value = pair.partition("=")
+        if is_secret(unquote_plus(name), unquote_plus(value)) or has_key(unquote_plus(name)):
+            return "a parameter" if has_key(unquote_plus(name)) else f"the parameter {unquote_plus(name)}"
+    return "the path" if has_key(unquote_plus(path)) else None
 
 
 def host_of(parts: SplitResult) -> Host | None:

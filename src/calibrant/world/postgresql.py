@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -13,6 +14,10 @@ _MODES: Final = ("disable", "prefer", "require", "verify-ca", "verify-full")
 _PARAMETERS: Final = frozenset({"host", "port", "user", "password", "dbname", "sslmode", "sslrootcert"})
 _IN_TEXT: Final = frozenset({"connect_timeout", "application_name"})
 """What libpq knows and what changes nothing here."""
+
+
+_HOST: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])?|[0-9A-Fa-f:.]+(?:%\w+)?")
+"""A name, an IPv4 or an IPv6 address; a list of hosts is none."""
 
 
 class NotAUrl(Exception):
@@ -62,10 +67,12 @@ def _read(url: str) -> Database:
         raise ValueError(scheme)
     user = given.get("user") or unquote(parts.username or "")
     password = given.get("password") or (unquote(parts.password) if parts.password is not None else None)
-    host = given.get("host") or unquote(parts.hostname or "") or "localhost"
-    port = int(given.get("port") or parts.port or 5432)
+    host = given.get("host") or unquote(parts.hostname or "")
+    port = int(given["port"]) if "port" in given else 5432 if parts.port is None else parts.port
     name = given.get("dbname") or unquote(parts.path.lstrip("/")) or user
     mode = given.get("sslmode") or "prefer"
+    if parts.fragment or "/" in parts.path[1:] or not (host.startswith("/") or _HOST.fullmatch(host)):
+        raise ValueError(host)
     if not user or mode not in _MODES or not 0 < port < 65_536 or "\0" in url:
         raise ValueError(mode)
     return Database(user, password, host, port, name, mode, given.get("sslrootcert"))

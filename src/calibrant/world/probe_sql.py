@@ -13,6 +13,7 @@ import decimal
 import json
 import math
 import os
+import re
 import resource
 import sqlite3
 import ssl
@@ -118,6 +119,33 @@ select bool_or(r.rolsuper or r.rolreplication or exists (
 """
 """Whether a role could do more than read, whatever its transaction says."""
 
+_HARMLESS = frozenset(
+    """
+    clock_timestamp current_query currval gen_random_uuid lastval pg_blocking_pids pg_current_wal_lsn pg_database_size
+    pg_indexes_size pg_is_in_recovery pg_last_wal_receive_lsn pg_last_wal_replay_lsn pg_last_xact_replay_timestamp
+    pg_partition_ancestors pg_partition_tree pg_relation_size pg_sequence_last_value pg_sleep pg_sleep_for
+    pg_sleep_until pg_table_size pg_tablespace_size pg_total_relation_size pg_xact_status random random_normal setseed
+    timeofday txid_status uuidv4 uuidv7
+    """.split()
+)
+"""Functions of PostgreSQL's own that it calls volatile, and that do nothing but answer (or wait: that has an end)."""
+
+_VOLATILE = """
+select distinct p.proname, n.nspname = 'pg_catalog'
+from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+where p.provolatile = 'v' and pg_catalog.has_function_privilege(p.oid, 'EXECUTE') and pg_catalog.strpos(
+    pg_catalog.lower($1), pg_catalog.lower(pg_catalog.replace(p.proname::pg_catalog.text, '"', '""'))
+) > 0
+"""
+"""The functions that may act outside of a transaction (their names stand somewhere in the query), as the server has
+them: what ends sessions, locks, notifies, runs text as SQL or changes a setting is volatile, in every version of it."""
+
+_TEXT = 25
+"""The number of the type `text`."""
+
+_LONGEST_NAME = 63
+"""Bytes that PostgreSQL keeps of a longer name."""
+
 
 class Rows:
     """The rows of a query to PostgreSQL, fetched through a cursor of the server's."""
@@ -153,6 +181,7 @@ def postgresql(asked: dict[str, Any]) -> Cursor:
         raise Refused("its role can do more than read (superuser, replication, files or programs of the server)")
     if linked:
         raise Refused("its role may call dblink, which writes past a transaction that only reads")
+    _refuse_acting(connection, asked["query"])
     try:
         connection.execute_unnamed(f"DECLARE asked NO SCROLL CURSOR WITHOUT HOLD FOR {asked['query']}\n")
         rows = Rows(connection)
@@ -160,6 +189,24 @@ def postgresql(asked: dict[str, Any]) -> Cursor:
     except Exception as broken:
         raise Refused(_complaint(broken)) from broken
     return rows
+
+
+def _refuse_acting(connection: Any, query: str) -> None:
+    """Refuse a query that names a function that may do more than answer.
+
+    Any place of the name counts, one in a text or a comment among them: a query that hides a call from this look would
+    have to hide it from the server. Names written in escapes (``U&"..."``) are refused, since nothing finds them.
+    """
+    if re.search(r'[uU]&"', query):
+        raise Refused('the query has a name in escapes (U&"…"), which is not read')
+    for name, is_own in connection.execute_unnamed(_VOLATILE, (query,), (_TEXT,)).rows:
+        if is_own and name in _HARMLESS:
+            continue
+        end = r"(?![\w$])" if len(name.encode()) < _LONGEST_NAME else ""
+        written = re.escape(name.replace('"', '""'))
+        if re.search(rf"(?<![\w$]){written}{end}", query, re.IGNORECASE):
+            told = "" if is_own else "; one that only reads is to be declared STABLE"
+            raise Refused(f"the query names the function {name}, which may do more than read{told}")
 
 
 def _connected(database: dict[str, Any]) -> Any:

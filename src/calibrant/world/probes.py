@@ -28,6 +28,9 @@ Probe: TypeAlias = Literal["probe_python", "probe_sql", "probe_mlflow", "probe_i
 """The scripts that can be asked."""
 
 
+_ASKED: Final[Mapping[Probe, str]] = {"probe_sql": "the query"}
+
+
 @dataclass(frozen=True, slots=True)
 class Silent:
     """Why there is no answer."""
@@ -50,7 +53,10 @@ async def ask(probe: Probe, request: Mapping[str, Any], folder: Path, seconds: f
         given=json.dumps(request).encode(),
     )
     if ran.ended is not None:
-        return Silent(f"the question {ran.ended}")
+        asked = _ASKED.get(probe, "the question")
+        if len(ran.out) >= MOST_ANSWERED:
+            return Silent(f"{asked}'s answer is more than {MOST_ANSWERED:,} bytes")
+        return Silent(f"{asked} {ran.ended}")
     try:
         answer = json.loads(ran.out, parse_int=_exact)
     except (ValueError, RecursionError):
