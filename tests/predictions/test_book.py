@@ -28,6 +28,13 @@ def settled(one: Predicted, fact: object) -> Resolution:
     return resolved(one.prediction, fact, IDENTITY)
 
 
+def observed(book: Book, called: str, fact: object) -> Predicted:
+    """The prediction, after somebody observed ``fact`` and said so."""
+    seen = (str(fact).encode(),)
+    with book.writing() as writing:
+        return writing.settle(resolved(writing.find(called).prediction, fact, IDENTITY, evidence=seen), seen)
+
+
 def test_a_book_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
     assert Book(tmp_path / "predictions.db").read() == []
 
@@ -52,7 +59,7 @@ def test_a_settled_prediction_stays_as_it_was_settled_whatever_is_said_later(tmp
     book.settle(left_open(one.prediction, "nobody looked", IDENTITY))
     book.settle(left_open(one.prediction, "nobody looked", IDENTITY))
     for fact in (False, False, True, True):
-        book.settle(settled(one, fact))
+        observed(book, "a", fact)
     book.settle(left_open(one.prediction, "nobody looked", IDENTITY))
     now = book.find("a")
     assert (now.fact, now.code, [later.value for later in now.contradictions]) == ("0", "wrong", ["1"])
@@ -83,7 +90,7 @@ def test_an_empty_seal_is_a_check_that_fails_and_not_a_crash(tmp_path: Path) -> 
 
 def test_a_sound_book_is_verified_in_the_steps_that_the_module_tells(tmp_path: Path) -> None:
     book = book_with(tmp_path, "a", "b")
-    book.settle(settled(book.find("a"), True))
+    observed(book, "a", True)
     found = verify_book(book.path)
     assert found.passed
     assert tuple(found.steps) == STEPS

@@ -25,6 +25,7 @@ FORMAT: Final = 1
 BUSY_SECONDS: Final = 30.0
 """How long one access waits for another before it gives up."""
 
+_PRIVATE: Final = 0o600
 _EMPTYING_SECONDS: Final = 1.0
 _SWITCHING_SECONDS: Final = 0.25
 _SIDE_FILE_SECONDS: Final = 3.0
@@ -107,7 +108,8 @@ def _connect(uri: str) -> sqlite3.Connection:
 
 
 def create_store(path: Path) -> None:
-    """Make an empty store at ``path``, whole or not at all. The caller holds the writer's lock.
+    """Make an empty store at ``path``, whole or not at all, for its owner's eyes alone: it will hold what is sealed
+    beside the nonces that hide it. SQLite gives its side files the same mode. The caller holds the writer's lock.
 
     Raises:
         InputError: where something is there already.
@@ -120,6 +122,7 @@ def create_store(path: Path) -> None:
     with translated(path, "create"):
         _remove(new)
         try:
+            os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE))
             _build(new)
             new.rename(path)
             _sync_folder(path.parent)

@@ -7,8 +7,10 @@ prediction that nobody observed stays in the book, and in every count.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,11 +19,12 @@ from types import TracebackType
 from typing import Final
 
 from calibrant import canonical
-from calibrant.errors import CheckFailed, InputError, Problem, nearest, quote
+from calibrant.errors import CheckFailed, InputError, Problem, RunLocked, nearest, quote
 from calibrant.grounding.match import read_fact, share_right
 from calibrant.grounding.rules import PENDING, Decision, grade
 from calibrant.ledger.entry import Draft, Entry
 from calibrant.ledger.store import Ledger
+from calibrant.predictions.rules import Said, misfit, misread, place_of, said_by, settles
 from calibrant.records.grounding import Expectation, Fact, Resolution, ResolverIdentity, Sealed
 from calibrant.records.prediction import Prediction
 from calibrant.runs.folder import make_folder
@@ -43,7 +46,7 @@ CONTRADICTION: Final = "contradiction"
 PATIENCE: Final = 10.0
 """Seconds that another process which writes to the book is waited for."""
 
-_SETTLED: Final = frozenset({"fact", "no-record", "not-determinable"})
+_POLL_SECONDS: Final = 0.05
 
 
 @dataclass(slots=True)
@@ -51,18 +54,19 @@ class Predicted:
     """A prediction with what became of it so far.
 
     ``resolution`` is the one that counts: the first that settles it, else the last that does not. ``contradictions``
-    came after it and say otherwise.
+    came after it and say otherwise. ``known`` is what was said of it so far, in this order.
     """
 
     prediction: Prediction
     expectation: Expectation
     resolution: Resolution | None = None
     contradictions: list[Resolution] = field(default_factory=list)
+    known: list[Said] = field(default_factory=list, init=False, repr=False)
 
     @property
     def is_open(self) -> bool:
         """Whether it waits to be settled."""
-        return self.resolution is None or self.resolution.status not in _SETTLED
+        return self.resolution is None or not settles(said_by(self.resolution))
 
     @property
     def fact(self) -> Fact | None:
@@ -93,8 +97,11 @@ class Predicted:
 
     @property
     def share(self) -> float | None:
-        """How right it is, from 0 to 1: between them only for an event of which a share came about. None if open."""
-        return None if self.fact is None else share_right(self.prediction.outcome, self.expectation, self.fact)
+        """How right it is, from 0 to 1: between them only for an event of which a share came about. None if open, and
+        for what asserts nothing."""
+        if self.fact is None or self.expectation.stance != "assert":
+            return None
+        return share_right(self.prediction.outcome, self.expectation, self.fact)
 
     @property
     def brier(self) -> float | None:
@@ -105,6 +112,7 @@ class Predicted:
 
     def take(self, resolution: Resolution) -> None:
         """Take in what was appended later."""
+        self.known.append(said_by(resolution))
         if self.is_open:
             self.resolution = resolution
         else:
@@ -140,8 +148,22 @@ class Book:
             CheckFailed: for a damaged book; nothing is added to it.
             InputError, MachineError: for what is no book, or cannot be written.
         """
+        return self._open(PATIENCE)
+
+    async def writing_soon(self) -> Writing:
+        """`writing`, for a program with an event loop: others run while it waits for another process."""
+        give_up = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return self._open(0.0)
+            except RunLocked:
+                if time.monotonic() >= give_up:
+                    raise
+            await asyncio.sleep(_POLL_SECONDS)
+
+    def _open(self, wait: float) -> Writing:
         make_folder(self.path.parent)
-        return Writing(Ledger.open(self.path, write=True, wait=PATIENCE, create=True))
+        return Writing(Ledger.open(self.path, write=True, wait=wait, create=True))
 
     def seal(self, pairs: Iterable[tuple[Prediction, Sealed]]) -> None:
         """Seal predictions; durable when this returns. Raises as `writing` does."""
@@ -211,6 +233,7 @@ class Writing:
     def __init__(self, ledger: Ledger) -> None:
         """Use `Book.writing`."""
         self.ledger: Final = ledger
+        self._places: dict[str, list[int]] | None = None
 
     def seal(self, pairs: Iterable[tuple[Prediction, Sealed]]) -> None:
         """Seal predictions in one write; durable when this returns."""
@@ -219,25 +242,33 @@ class Writing:
             drafts.append(Draft(PREDICTION, prediction.id, prediction.to_bytes()))
             blobs.append(sealed.to_bytes())
         self.ledger.append(drafts, blobs)
+        self._places = None
 
     def settle(self, resolution: Resolution, evidence: Sequence[bytes] = ()) -> Predicted:
         """As `Book.settle`, with what was seen."""
-        one = self.find(resolution.challenge)
-        kind = self.place_of(one, resolution)
-        if kind is not None:
-            self.ledger.append([Draft(kind, resolution.challenge, resolution.to_bytes())], evidence)
-            one.take(resolution)
+        (one,) = self.settle_all([(resolution, evidence)])
         return one
 
-    @staticmethod
-    def place_of(one: Predicted, resolution: Resolution) -> str | None:
-        """As what a resolution of ``one`` is appended; None where it says nothing that the book does not hold."""
-        if one.is_open:
-            same = one.resolution is not None and _says(one.resolution) == _says(resolution)
-            return None if same else RESOLUTION
-        known = [one.resolution, *one.contradictions]
-        says = {_says(other) for other in known if other is not None}
-        return CONTRADICTION if resolution.status in _SETTLED and _says(resolution) not in says else None
+    def settle_all(self, findings: Iterable[tuple[Resolution, Sequence[bytes]]]) -> list[Predicted]:
+        """`settle` for several, each with what was seen, in one write; the predictions, as they stand then.
+
+        Raises:
+            InputError: for a prediction that is not in the book; then nothing is appended.
+        """
+        drafts, blobs = list[Draft](), list[bytes]()
+        found: dict[str, Predicted] = {}
+        for resolution, evidence in findings:
+            one = found.get(resolution.challenge) or self.find(resolution.challenge)
+            found[resolution.challenge] = one
+            kind = place_of(one.known, said_by(resolution))
+            if kind is not None:
+                drafts.append(Draft(kind, resolution.challenge, resolution.to_bytes()))
+                blobs.extend(evidence)
+                one.take(resolution)
+        size = self.ledger.append(drafts, blobs).size
+        for seq, draft in enumerate(drafts, size - len(drafts)):
+            self._seqs(draft.key).append(seq)
+        return list(found.values())
 
     def find(self, prediction: str) -> Predicted:
         """The prediction of that id.
@@ -245,16 +276,19 @@ class Writing:
         Raises:
             InputError: where there is none.
         """
-        for entry in self.ledger.entries(kind=PREDICTION):
-            if entry.key == prediction:
-                break
-        else:
+        entries = list(map(self.ledger.entry, self._seqs(prediction)))
+        if not entries or entries[0].kind != PREDICTION:
             raise InputError(Problem(f"no prediction {quote(prediction)}", "the id of a prediction in the book"))
-        one = _opened(self.ledger, Prediction.from_stored(entry.body))
-        for later in self.ledger.entries(after=entry.seq):
-            if later.key == prediction and later.kind in (RESOLUTION, CONTRADICTION):
-                one.take(Resolution.from_stored(later.body))
-        return one
+        later = [Resolution.from_stored(entry.body) for entry in entries[1:] if entry.kind != PREDICTION]
+        return _with_what_came(self.ledger, entries[0], later)
+
+    def _seqs(self, prediction: str) -> list[int]:
+        """The numbers of the entries about a prediction. The book is gone through once, however many are asked for."""
+        if self._places is None:
+            self._places = {}
+            for entry in self.ledger.entries():
+                self._places.setdefault(entry.key, []).append(entry.seq)
+        return self._places.get(prediction, [])
 
     def close(self) -> None:
         """Close; a second call does nothing."""
@@ -269,13 +303,12 @@ class Writing:
         self.close()
 
 
-def _says(resolution: Resolution) -> tuple[object, ...]:
-    return resolution.status, resolution.value, resolution.reason if resolution.status != "fact" else None
-
-
 def _with_what_came(ledger: Ledger, entry: Entry, later: Iterable[Resolution]) -> Predicted:
     found = _opened(ledger, Prediction.from_stored(entry.body))
     for resolution in later:
+        wrong = misread(found.prediction, resolution)
+        if wrong is not None:
+            raise _refused(ledger, wrong)
         found.take(resolution)
     return found
 
@@ -283,8 +316,28 @@ def _with_what_came(ledger: Ledger, entry: Entry, later: Iterable[Resolution]) -
 def _opened(ledger: Ledger, prediction: Prediction) -> Predicted:
     sealed = Sealed.from_stored(ledger.blob(prediction.sealed_sha256))
     if sealed.expectation is None:
-        raise CheckFailed(f"{quote(str(ledger.path))}: what was sealed for {quote(prediction.name)} predicts nothing.")
+        raise _refused(ledger, f"what was sealed for {quote(prediction.name)} predicts nothing")
+    wrong = misfit(prediction.outcome, sealed.expectation)
+    if wrong is not None:
+        raise _refused(ledger, f"what was sealed for {quote(prediction.name)} is no prediction of it: {wrong}")
+    elsewhere = misplaced(ledger.path.name, prediction)
+    if elsewhere is not None:
+        raise _refused(ledger, elsewhere)
     return Predicted(prediction, sealed.expectation)
+
+
+def misplaced(book: str, prediction: Prediction) -> str | None:
+    """Why a prediction does not belong in the book of that file name, or None: nobody's forecasts are one's own."""
+    imported = prediction.origin == "imported"
+    if book == PREDICTIONS and imported:
+        return f"{quote(prediction.name)} is an imported forecast, which is no prediction that was made here"
+    if book == FORECASTS and not imported:
+        return f"{quote(prediction.name)} is a prediction that was made here, not an imported forecast"
+    return None
+
+
+def _refused(ledger: Ledger, why: str) -> CheckFailed:
+    return CheckFailed(f"{quote(str(ledger.path))}: {why}. `calibrant predictions verify` names all that is wrong.")
 
 
 def seal(expectation: Expectation) -> Sealed:

@@ -19,8 +19,9 @@ from calibrant.errors import quote
 from calibrant.grounding.match import read_fact
 from calibrant.ledger.entry import Draft
 from calibrant.ledger.store import Ledger
-from calibrant.predictions.book import CONTRADICTION, PREDICTION, RESOLUTION, Book, seal, settled_by
+from calibrant.predictions.book import PREDICTION, RESOLUTION, Book, seal, settled_by
 from calibrant.predictions.predicting import fact_text
+from calibrant.predictions.rules import Said, place_of, said_by, settles
 from calibrant.records.grounding import Expectation, Fact, Resolution, ResolverIdentity, Sealed
 from calibrant.records.outcome import Event
 from calibrant.records.prediction import Imported, Prediction
@@ -95,16 +96,17 @@ class _Held:
 
     sealed_sha256: str
     probability: float | None
-    fact: Fact | None = None
-    others: tuple[Fact, ...] = ()
+    known: tuple[Said, ...] = ()
 
-    def take(self, kind: str, resolution: Resolution) -> None:
-        if resolution.value is None:
-            return
-        if kind == RESOLUTION and self.fact is None:
-            self.fact = resolution.value
-        else:
-            self.others += (resolution.value,)
+    @property
+    def fact(self) -> Fact | None:
+        """What came about, as what was said first has it."""
+        first = next((said for said in self.known if settles(said)), None)
+        return None if first is None else first[1]
+
+    def take(self, resolution: Resolution) -> None:
+        """Take in what was appended later."""
+        self.known += (said_by(resolution),)
 
 
 class _Importer:
@@ -178,16 +180,16 @@ class _Importer:
         fact = read_share(one.share)
         assert fact is not None  # the reader of the file has read it
         resolution = settled_by(one.id, held.sealed_sha256, fact, identity, (one.row,))
-        kind = RESOLUTION if held.fact is None else CONTRADICTION
-        if kind == CONTRADICTION and resolution.value != held.fact:
+        if held.fact is not None and resolution.value != held.fact:
             first, second = fact_text(_EVENT, held.fact), fact_text(_EVENT, resolution.value)
             self.done.contradictions.append(
                 f"line {one.line}: {quote(one.name)}: {second}; the book says that {first}, which counts"
             )
-        if resolution.value == held.fact or resolution.value in held.others:
+        kind = place_of(held.known, said_by(resolution))
+        if kind is None:
             return
         self.done.settled += kind == RESOLUTION
-        held.take(kind, resolution)
+        held.take(resolution)
         yield Draft(kind, one.id, resolution.to_bytes()), one.row
 
 
@@ -227,7 +229,7 @@ def _held_in(ledger: Ledger) -> dict[str, _Held]:
             digest = Prediction.from_stored(entry.body).sealed_sha256
             held[entry.key] = _Held(digest, _probability(Sealed.from_stored(ledger.blob(digest))))
         elif entry.key in held:
-            held[entry.key].take(entry.kind, Resolution.from_stored(entry.body))
+            held[entry.key].take(Resolution.from_stored(entry.body))
     return held
 
 

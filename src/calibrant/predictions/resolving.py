@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Final, TypeAlias
 
 from calibrant.errors import CalibrantError, RunLocked
 from calibrant.predictions.book import Book, Predicted, world_of
@@ -19,7 +22,10 @@ from calibrant.runs.watching import Look, Watched, watch
 from calibrant.world.base import Finding, Question, line
 from calibrant.world.registry import World
 
-_AT_ONCE = 8
+_AT_ONCE: Final = 8
+_SOON: Final = 0.05
+
+Answer: TypeAlias = tuple[Resolution, Sequence[bytes]]
 
 
 @dataclass(slots=True)
@@ -43,6 +49,7 @@ def resolve_predictions(
     Each answer is in the book before `progress` is called with it. Nothing that is settled is asked again.
 
     Raises:
+        RunLocked: where another process writes to the book for longer than is waited for.
         InputError, CheckFailed, MachineError: for a book that cannot be read or written.
     """
     return asyncio.run(resolve_predictions_async(book, predictions, progress=progress))
@@ -56,21 +63,47 @@ async def resolve_predictions_async(
     waiting = [one for one in (book.read() if predictions is None else predictions) if one.is_open]
     due = [one for one in waiting if one.prediction.resolver is not None]
     done.by_hand = len(waiting) - len(due)
-    slots = asyncio.Semaphore(_AT_ONCE)
-
-    async def settle(world: World, one: Predicted) -> None:
-        async with slots:
-            resolution, evidence = await _ask(world, one.prediction)
-        with book.writing() as writing:
-            now = writing.settle(resolution, evidence)
-        done.asked.append(now)
-        if progress is not None:
-            progress(now)
-
-    async with world_of(book) as world, asyncio.TaskGroup() as group:
-        for one in due:
-            group.create_task(settle(world, one))
+    async with world_of(book) as world, contextlib.aclosing(_answers(world, due)) as answers:
+        async for some in answers:
+            with await book.writing_soon() as writing:
+                settled = writing.settle_all(some)
+            for now in settled:
+                done.asked.append(now)
+                if progress is not None:
+                    progress(now)
     return done
+
+
+async def _answers(world: World, due: Sequence[Predicted]) -> AsyncGenerator[list[Answer]]:
+    """What the world says, in the parts in which it comes: as much as there is when the last part was dealt with.
+
+    To open a book costs the more the larger it is. So after each part, as long is waited again as it took to deal with
+    it, while more comes: the opening then takes no more than half of the time, however fast the world answers.
+    """
+    rest = iter(due)
+    came: list[Answer] = []
+
+    async def ask() -> None:
+        for one in rest:
+            came.append(await _ask(world, one.prediction))
+            await asyncio.sleep(0)  # a world that answers at once lets the others go on
+
+    asking = [asyncio.create_task(ask()) for _ in range(min(_AT_ONCE, len(due)))]
+    whole = asyncio.gather(*asking)
+    pause = _SOON
+    try:
+        while came or not whole.done():
+            await asyncio.wait([whole], timeout=pause)
+            if whole.done():
+                whole.result()
+            some, came[:] = list(came), []
+            begun = time.monotonic()
+            if some:
+                yield some
+            pause = max(_SOON, time.monotonic() - begun)
+    finally:
+        whole.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
 
 
 async def watch_predictions(
@@ -103,7 +136,7 @@ def _owed(predictions: Iterable[Predicted], now: datetime) -> tuple[Owed, ...]:
     return tuple(owed_of_prediction(one).at(now) for one in predictions if one.is_open)
 
 
-async def _ask(world: World, prediction: Prediction) -> tuple[Resolution, Sequence[bytes]]:
+async def _ask(world: World, prediction: Prediction) -> Answer:
     """What the world says of a prediction, in its outcome's written form, with what was seen."""
     assert prediction.resolver is not None  # only those are asked about
     question = Question(prediction.id, 1, prediction.outcome, "", prediction.at)
@@ -112,5 +145,8 @@ async def _ask(world: World, prediction: Prediction) -> tuple[Resolution, Sequen
         identity = resolver.identity
     except CalibrantError as refused:  # it was allowed when it was predicted, and is no more
         identity, finding = ResolverIdentity(kind=prediction.resolver.kind, version="1"), Finding.failed(line(refused))
+    if finding.status == "not-determinable":  # of a prediction that would be a way out of the rate
+        reason = f"its resolver says that nothing settles it: {finding.reason or finding.basis}"
+        finding = Finding("pending", reason=reason, due=finding.due, evidence=finding.evidence)
     resolution = resolution_of(question, prediction.sealed_sha256, finding, identity, datetime.now(UTC))
     return resolution, finding.evidence

@@ -3,10 +3,12 @@
 The steps, in this order; the code below follows them:
 
 1. *file*: the file is sound, every blob has its digest, entries are contiguous, every recorded root is the root;
-2. *predictions*: each is sealed once, and what was sealed is there and predicts something;
+2. *predictions*: each is sealed once and in the book that it belongs into, and what was sealed is there, is a
+   prediction in its outcome space, and states the confidence that it is scored by;
 3. *order*: each prediction was durable before the entry that settles it was written;
-4. *resolutions*: each settles a prediction of the book and keeps its evidence; a settled one is never replaced, and
-   what was said otherwise later stands as a contradiction;
+4. *resolutions*: each settles a prediction of the book, says what whoever says it may say, and keeps its evidence: of
+   an observation, that which gives the fact; a settled one is never replaced, and what was said otherwise later stands
+   as a contradiction, once;
 5. *imports*: a forecast that its own row settles is marked as sealed after its resolution;
 6. *root*: the book goes on from the root that somebody kept; skipped where none is given.
 """
@@ -16,15 +18,15 @@ from __future__ import annotations
 import contextlib
 from array import array
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from calibrant.errors import CalibrantError, CheckFailed, quote
-from calibrant.grounding.match import read_fact
 from calibrant.ledger.entry import Entry
 from calibrant.ledger.store import Ledger
-from calibrant.predictions.book import CONTRADICTION, PREDICTION, RESOLUTION
+from calibrant.predictions.book import CONTRADICTION, PREDICTION, RESOLUTION, misplaced
+from calibrant.predictions.rules import Said, misfit, misread, place_of, said_by, settles, unlike_stated, unseen, untrue
 from calibrant.records.grounding import Resolution, Sealed
 from calibrant.records.prediction import Prediction
 from calibrant.runs.verify import Step, Verification
@@ -39,7 +41,7 @@ class _Sealed:
 
     at: int
     prediction: Prediction
-    settled: Resolution | None = None
+    known: list[Said] = field(default_factory=list)
 
 
 def verify_book(path: Path, root: str | None = None) -> Verification:
@@ -119,9 +121,16 @@ class _Verifier:
             step.fail(f"entry {entry.seq} seals {quote(prediction.name)} a second time")
             return
         self._known[entry.key] = _Sealed(entry.seq, prediction)
+        elsewhere = misplaced(self._ledger.path.name, prediction)
+        if elsewhere is not None:
+            step.fail(f"entry {entry.seq}: {elsewhere}")
         opened = Sealed.from_stored(self._ledger.blob(prediction.sealed_sha256))
         if opened.digest() != prediction.sealed_sha256 or opened.expectation is None:
             step.fail(f"entry {entry.seq}: what was sealed for {quote(prediction.name)} predicts nothing")
+            return
+        for wrong in (misfit(prediction.outcome, opened.expectation), unlike_stated(opened.expectation)):
+            if wrong is not None:
+                step.fail(f"entry {entry.seq}: what was sealed for {quote(prediction.name)} cannot be: {wrong}")
 
     # 3. order and 4. resolutions
 
@@ -134,23 +143,26 @@ class _Verifier:
         self._check_order(entry, known)
         if resolution.sealed_sha256 != known.prediction.sealed_sha256:
             step.fail(f"entry {entry.seq} settles another commitment than that of {quote(known.prediction.name)}")
-        for digest in resolution.evidence:
-            self._ledger.blob(digest)
-        value = resolution.value
-        if value is not None and read_fact(known.prediction.outcome, value) != value:
-            step.fail(f"entry {entry.seq}: the fact of {quote(known.prediction.name)} is not in its written form")
+        evidence = [self._ledger.blob(digest) for digest in resolution.evidence]
+        for untold in untrue(known.prediction, resolution):
+            step.fail(f"entry {entry.seq} {untold}")
+        wrong = misread(known.prediction, resolution) or unseen(known.prediction, resolution, evidence)
+        if wrong is not None:
+            step.fail(f"entry {entry.seq}: {wrong}")
         self._check_place(entry, known, resolution, step)
 
     def _check_place(self, entry: Entry, known: _Sealed, resolution: Resolution, step: Step) -> None:
-        name = quote(known.prediction.name)
-        if entry.kind == CONTRADICTION:
-            if known.settled is None or known.settled.value == resolution.value:
-                step.fail(f"entry {entry.seq} contradicts nothing that was said of {name}")
-            return
-        if known.settled is not None:
+        name, said = quote(known.prediction.name), said_by(resolution)
+        settled = any(map(settles, known.known))
+        place = place_of(known.known, said)
+        known.known.append(said)
+        if entry.kind == CONTRADICTION and place != CONTRADICTION:
+            step.fail(f"entry {entry.seq} contradicts nothing that was said of {name}")
+        elif entry.kind == RESOLUTION and settled:
             step.fail(f"entry {entry.seq} replaces what had settled {name}")
-        elif resolution.status not in ("pending", "error"):
-            known.settled = resolution
+        elif entry.kind == RESOLUTION and place is None:
+            step.fail(f"entry {entry.seq} says of {name} what was said before it")
+        elif entry.kind == RESOLUTION and settles(said):
             self._check_import(entry, known.prediction, resolution)
 
     def _check_order(self, entry: Entry, known: _Sealed) -> None:
