@@ -548,6 +548,37 @@ def test_what_can_be_read_all_the_same_is_said_with_its_place(tmp_path) -> None:
     assert not made.moved
 
 
+@pytest.mark.parametrize(
+    ("place", "head", "fields"),
+    [
+        ("title of the board", {"title": "Inger Holm's board"}, {}),
+        ("seat's name, lane or purpose", {"seats": [{"id": "clerk", "lane": "what Inger Holm wrote"}]}, {}),
+        ("seat's name, lane or purpose", {"seats": [{"id": "clerk", "lane": "x", "purpose": "asks Inger Holm"}]}, {}),
+        ("seat's name, lane or purpose", {"seats": [{"id": "clerk", "lane": "x", "name": "Inger Holm"}]}, {}),
+        ("evidence", {}, {"evidence": [{"title": "Inger Holm", "text": "file 0: torn"}]}),
+        ("evidence", {}, {"evidence": [{"capture": {"kind": "facts", "value": "Inger Holm"}}]}),
+        ("id, pair or attribute", {}, {"attribute": "Inger-Holm"}),
+    ],
+)
+def test_no_text_of_the_published_board_is_passed_over(tmp_path, place, head, fields) -> None:
+    halves = pair(0, "Inger Holm", outcome={"kind": "text"})
+    halves[0] |= {"evidence": [{"text": "file 0: torn"}], **fields}
+    board = load_board(write_board(tmp_path, halves, **head))
+    made = seal_board(board, tmp_path / "public.jsonl", tmp_path / "answers.jsonl")
+    assert made.shown.get(place) == ("p0-in",), made.shown
+
+
+def test_the_reason_of_a_half_that_stays_open_is_looked_through(tmp_path) -> None:
+    halves = pair(0, "Inger Holm", outcome={"kind": "text"})
+    halves[0]["evidence"] = [{"text": "file 0: torn"}]
+    source = {"kind": "facts", "value": "Inger Holm"}
+    due = "2999-01-01T00:00:00Z"
+    halves[1]["resolver"] = {"kind": "future", "due": due, "reason": "Inger Holm is away", "source": source}
+    board = load_board(write_board(tmp_path, halves))
+    made = seal_board(board, tmp_path / "public.jsonl", tmp_path / "answers.jsonl")
+    assert made.shown == {"words of the resolver": ("p0-out",)}
+
+
 def test_a_profile_of_ones_own_goes_with_the_board(tmp_path) -> None:
     own = load_board(mixed(tmp_path)).profile.model_copy(update={"id": "house", "word_cap": 70})
     (tmp_path / "house.json").write_bytes(own.to_bytes())

@@ -39,7 +39,7 @@ def _warnings(sealing: Sealing) -> Iterator[str]:
         more = len(names) - _MOST_NAMED
         named = ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
         many = "1 challenge" if len(names) == 1 else f"{len(names)} challenges"
-        yield f"Whoever reads the board can read the answer to {many} in the {place}, which is asked with: {named}."
+        yield f"Whoever reads the board can read the answer to {many} in the {place}, which is published: {named}."
     if sealing.moved:
         yield "Paths and commands of the board start from the folder that the published file lies in now."
 

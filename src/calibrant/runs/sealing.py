@@ -25,7 +25,7 @@ from pydantic import JsonValue
 from calibrant import canonical
 from calibrant.errors import InputError, MachineError, Problem, Where, quote
 from calibrant.grounding.leak import stands_in
-from calibrant.records.board import BoardHeader, Challenge, Seat, Source
+from calibrant.records.board import BoardHeader, Challenge, Evidence, Seat, Source
 from calibrant.records.outcome import Categorical, Set, Text
 from calibrant.records.profile import Profile
 from calibrant.records.sealed import AnswersHead, SealedAnswer
@@ -42,7 +42,8 @@ OPEN_KINDS: Final = frozenset({"attested", "other-lane", "pending"})
 """Kinds of resolver that hold no fact and find none: a person says why, or will say what."""
 
 _SEALED: Final = "sealed"
-_MOST_NAMED: Final = 8
+_WORDS: Final = frozenset({"by", "reason", "awaits", "lane"})
+_AS_WORDS: Final = str.maketrans("-_.", "   ")
 _PRIVATE, _PUBLIC = 0o600, 0o644
 
 
@@ -203,15 +204,34 @@ def _shown_in(answer: SealedAnswer, challenge: Challenge, header: BoardHeader) -
     value = kept_back(answer.source).params.get("value") if answer.source is not None else None
     facts = [fact for fact in (answer.target, *(value if isinstance(value, list) else [value])) if fact is not None]
     seat = header.seat(challenge.seat)
+    names = (challenge.id, challenge.pair_id or "", challenge.attribute)
     places = {
         "question": (challenge.prompt or "", *(turn.content for turn in challenge.turns)),
-        "evidence": tuple(piece.text or "" for piece in (*seat.evidence, *challenge.evidence)),
+        "evidence": tuple(text for piece in (*seat.evidence, *challenge.evidence) for text in _texts_of(piece)),
         "seat's context": (seat.context,),
-        "id, pair or attribute": (challenge.id, challenge.pair_id or "", challenge.attribute),
+        "seat's name, lane or purpose": (seat.name or "", seat.lane, seat.purpose or ""),
+        "id, pair or attribute": (*names, *(name.translate(_AS_WORDS) for name in names)),
+        "words of the resolver": tuple(_open_words(challenge.resolver)),
+        "title of the board": (header.title or "",),
     }
     for place, texts in places.items():
         if any(stands_in(fact, text) for fact in facts for text in texts):
             yield place
+
+
+def _texts_of(piece: Evidence) -> Iterator[str]:
+    """The texts of a piece of evidence, with what the source of a captured one holds in the open."""
+    yield piece.title or ""
+    yield piece.text or ""
+    if piece.capture is not None and piece.capture.kind == "facts":
+        value = piece.capture.params.get("value")
+        yield from map(str, value if isinstance(value, list) else [value])
+
+
+def _open_words(source: Source | None) -> Iterator[str]:
+    """What a person wrote in a resolver that stays open, or in what stays open around one that does not."""
+    if source is not None and (source.kind in OPEN_KINDS or source.kind in WRAPPERS):
+        yield from (value for name, value in source.params.items() if isinstance(value, str) and name in _WORDS)
 
 
 def _head(header: BoardHeader, profile: Path | None) -> dict[str, Any]:
