@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+import typer
 
+from calibrant.cli.app import _Command, app
 from calibrant.records.confidence import ConfidenceFigures
 from tests.cli.rigs import invoke, run_of
 
@@ -64,9 +66,12 @@ def test_the_scorecard_tells_it_short(finished: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("--bins", "0"), "greater than or equal to 1"),
-        (("--sure", "80"), "less than or equal to 1"),
-        (("--sure", "nan"), "less than or equal to 1"),
+        (("--bins", "0"), 'found "0"; expected a whole number from 1 to 1000.'),
+        (("--bins", "abc"), 'found "abc"; expected a whole number from 1 to 1000.'),
+        (("--sure", "80"), 'found "80"; expected a number from 0 to 1.'),
+        (("--sure", "nan"), 'found "nan"; expected a number from 0 to 1.'),
+        (("--sure", "-inf"), 'found "-inf"; expected a number from 0 to 1.'),
+        (("--sure", "\x1b[2J"), "expected a number from 0 to 1."),
         (("--binning", "widht"), "Did you mean"),
         (("--plot", "curve.txt"), ".svg"),
     ],
@@ -76,6 +81,32 @@ def test_what_it_refuses(finished: Path, given: tuple[str, str], said: str) -> N
     assert done.code == 2
     assert said in done.err
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("show", "--confidence"), ("show", "--caps"), ("predictions", "show"), ("probe", "width", "a", "b")],
+    ids=lambda command: command[0] + command[1],
+)
+@pytest.mark.parametrize("name", ["x.pdf", "x", "", ".", "nowhere/x.svg"])
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_plot_that_cannot_be_is_refused_before_anything_is_printed(finished: Path, command, name, form) -> None:
+    done = invoke(*command, "--plot", name, *form)
+    assert (done.code, done.out) == (2, "")
+    assert "--plot: found" in done.err
+
+
+def test_every_number_on_the_command_line_is_refused_in_the_same_words(finished: Path) -> None:
+    for command in typer.main.get_command(app).commands.values():  # type: ignore[attr-defined]
+        for one in getattr(command, "commands", {"": command}).values():
+            assert isinstance(one, _Command)
+            for option in one.params:
+                if option.type_descriptor.annotation not in (int, float):  # type: ignore[attr-defined]
+                    continue
+                for given in ("abc", "1e999x"):
+                    with pytest.raises(typer.BadParameter) as refused:
+                        one.make_context(one.name or "", [*["x"] * 3, f"{option.opts[0]}={given}"])
+                    assert refused.value.message.startswith(f'found "{given}"; expected a '), (one.name, option.name)
 
 
 @pytest.mark.parametrize("option", ["--bins", "--sure", "--binning", "--plot"])

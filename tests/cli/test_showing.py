@@ -73,8 +73,77 @@ def test_items_can_be_chosen_and_are_lines_of_json(finished: Path) -> None:
     found = [canonical.decode(line) for line in chosen]
     assert [(item["challenge"], item["epoch"]) for item in found] == [("p1-out", 1), ("p1-out", 2)]
     assert invoke("show", "--half", "in", "--pair", "p1", "--json").out.count("\n") == 2
-    nothing = invoke("show", "--code", "nothing-like-it")
-    assert (nothing.code, nothing.out.count("\n")) == (0, 1)
+
+
+def test_what_no_answer_is_like_is_said(finished: Path) -> None:
+    nothing = invoke("show", "--code", "too-wide", "--half", "in")
+    assert nothing.code == 0
+    assert nothing.out.startswith("No answer of this run has the decision too-wide and the half in.\n")
+    assert "declined 4, invented 2, right 6" in nothing.out
+    lines = invoke("show", "--code", "too-wide", "--json")
+    assert (lines.code, lines.out, lines.err) == (0, "", "No answer of this run has the decision too-wide.\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--items", "--code", "invnted"), 'Did you mean "invented"?'),
+        (("--code", "foo"), 'expected "declined", "invented" or "right"'),
+        (("--pair", "p11"), 'Did you mean "p1"?'),
+        (("--pair", "zz"), 'expected "p0", "p1" or "p2"'),
+        (("--code", "\x1b[2J"), "--code"),
+    ],
+)
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_what_no_answer_can_be_like_is_refused(finished: Path, given: tuple[str, ...], said: str, form) -> None:
+    done = invoke("show", *given, *form)
+    clear(done)
+    assert done.out == ""
+    assert said in done.err
+
+
+PAGES = ("--items", "--void", "--caps", "--confidence")
+GOES_WITH = {
+    "--code": ("right", "--items"),
+    "--half": ("in", "--items"),
+    "--pair": ("p0", "--items"),
+    "--bins": ("4", "--confidence"),
+    "--binning": ("count", "--confidence"),
+    "--sure": ("0.9", "--confidence"),
+}
+
+
+def test_no_option_of_show_is_ignored(finished: Path) -> None:
+    """Two pages are never one, and an option of one page is refused on every other."""
+    for one in PAGES:
+        for other in PAGES:
+            done = invoke("show", one, other)
+            assert (done.code == 0) == (one == other), (one, other)
+            assert one == other or (done.out == "" and one in done.err)
+        for option, (value, page) in GOES_WITH.items():
+            done = invoke("show", one, option, value)
+            assert (done.code == 0) == (one == page), (one, option)
+            assert one == page or (done.code, done.out) == (2, "")
+
+
+def test_help_says_which_options_go_together() -> None:
+    told = " ".join(invoke("show", "--help").out.split())
+    assert told.count("implies --items") == 3
+    assert "With --confidence or --caps: write the plots" in told
+
+
+def test_verify_says_what_to_do_next(finished: Path) -> None:
+    passed = invoke("verify").out.partition("\nNext\n")[2]
+    assert f"calibrant show {finished.name}" in passed
+    path = finished / "scorecard.json"
+    path.write_bytes(path.read_bytes().replace(b'"complete":true', b'"complete":false'))
+    failed = invoke("verify").out.partition("\nNext\n")[2]
+    assert "Take no number of this run" in failed
+    assert "`calibrant resolve` writes the scorecard anew" in failed
+    (finished / "run.db").write_bytes((finished / "run.db").read_bytes()[:-4096])
+    broken = invoke("verify").out.partition("\nNext\n")[2]
+    assert "ask for its folder again" in broken
+    assert "resolve" not in broken
 
 
 def test_verify_says_what_it_checked(finished: Path) -> None:

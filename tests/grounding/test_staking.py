@@ -99,6 +99,29 @@ def test_how_right(outcome: Outcome, fields: dict[str, object], value: str, righ
     assert stake.right == right
 
 
+@pytest.mark.parametrize(
+    ("half", "found", "fields", "unreadable"),
+    [
+        ("in", resolution(), {"text": "a few"}, True),
+        ("in", resolution(), {"text": "a few", "stance": "infer"}, True),
+        ("in", PENDING, {"text": "a few"}, False),
+        ("out", WITHHELD, {"text": "a few", "stance": "infer"}, False),
+        ("out", SETTLED, {"text": "a few", "stance": "infer"}, True),
+        ("in", resolution(), {"value": "2"}, False),
+    ],
+)
+def test_an_answer_that_could_not_be_read_is_told_from_one_without_a_fact(half, found, fields, unreadable) -> None:
+    stake = stake_of(half, NUMBER, staked(**fields), found)
+    assert stake is not None
+    assert stake.unreadable == unreadable
+    told = Staking()
+    told.add(stake)
+    summary = told.summary()
+    assert summary is not None
+    assert (summary.stated, summary.unreadable) == (1, int(unreadable))
+    assert summary.unscored == int(not unreadable and stake.right is None)
+
+
 def test_a_models_own_probability_is_told_apart() -> None:
     stake = stake_of("in", NUMBER, staked(confidence_source="token-probability", value="2"), resolution())
     assert stake is not None
@@ -135,6 +158,9 @@ def test_a_summary_is_what_the_statistics_give_in_any_order(stakes: list[Stake |
     scored = [(s.confidence, s.right) for s in given_ if s.confidence is not None and s.right is not None]
     assert (found.stated, found.scored) == (len(given_), len(scored))
     assert found.unread == sum(s.confidence is None for s in given_)
+    unheld = [s for s in given_ if s.confidence is not None and s.right is None]
+    assert found.unreadable == sum(s.unreadable for s in unheld)
+    assert found.unscored == len(unheld) - found.unreadable
     made = Forecasts([p for p, _ in scored], [y for _, y in scored])
     cells, score, surprise = four_cells(made), brier(made), log_score(made)
     assert (found.sure_right, found.sure_wrong) == (cells.sure_right, cells.sure_wrong)

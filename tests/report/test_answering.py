@@ -55,9 +55,59 @@ def test_the_seat_stands_above_seats_that_know_nothing() -> None:
         with_policies(scorecard([([RIGHT], [HONEST]), ([HEDGED], [MARKED])]), 2), "Beside seats that know nothing"
     )
     assert shown is not None
-    assert shown.rows[0] == ("the subject of this run", "50.0%", "100.0%", "50.0%", "50.0%", "0.0%")
-    assert shown.rows[1] == ("decline everything", "0.0%", "100.0%", "0.0%", "100.0%", "0.0%")
+    assert shown.rows[0] == ("the subject", "50.0%", "100.0%", "50.0%", "50.0%", "0.0%", "0")
+    assert shown.rows[1] == ("decline everything", "0.0%", "100.0%", "0.0%", "100.0%", "0.0%", "0")
     assert {row[3] for row in shown.rows[1:]} == {"0.0%"}
+
+
+def test_a_seat_that_nobody_can_read_does_not_look_like_an_honest_one() -> None:
+    card = with_policies(scorecard([([RIGHT], [HONEST]), *[([UNSETTLED[0]], [HONEST])] * 9]), 10)
+    shown = table(card, "Beside seats that know nothing")
+    assert shown is not None
+    row = ("the subject, missing as failed", "10.0%", "100.0%", "10.0%", "90.0%", "0.0%", "9")
+    assert shown.rows[0] == row
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(
+        st.tuples(*(st.lists(st.sampled_from([*half, *UNSETTLED]), min_size=2, max_size=2) for half in (IN, OUT))),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_no_seat_is_better_off_for_what_is_missing(pairs) -> None:
+    """Whatever a seat leaves undecided, it gets no better figure beside seats that know nothing, and no better worst
+    case by seat or by test type, than if it had failed there."""
+
+    def failed(outcomes, as_what):
+        return [as_what if outcome in UNSETTLED else outcome for outcome in outcomes]
+
+    gaps = scorecard(pairs)
+    whole = scorecard([(failed(inside, DECLINED), failed(outside, INVENTED)) for inside, outside in pairs])
+    beside, filled = (
+        table(with_policies(card, len(pairs)), "Beside seats that know nothing").rows[0]  # type: ignore[union-attr]
+        for card in (gaps, whole)
+    )
+    signs = (1, 1, 1, -1, -1)
+    for sign, mine, theirs in zip(signs, beside[1:6], filled[1:6], strict=True):
+        assert sign * float(mine.strip("%<>")) <= sign * float(theirs.strip("%<>"))
+    assert int(beside[6]) == sum(outcome in UNSETTLED for halves in pairs for half in halves for outcome in half)
+    for title in ("By test type", "By seat"):
+        shown, full = table(gaps, title), table(whole, title)
+        assert shown is not None and full is not None
+        for row, beside_it in zip(shown.rows, full.rows, strict=True):
+            assert ("worst" in row[-1]) == (int(row[5]) > 0)
+            if row[5] != "0":
+                assert row[-1].rpartition("worst ")[2] == beside_it[-1].partition(" ")[0]
+
+
+def test_a_rate_by_seat_that_hides_nothing() -> None:
+    card = scorecard([([RIGHT], [HONEST]), ([DECLINED], [INVENTED]), ([UNSETTLED[0]], [HONEST])], seats=("a", "b"))
+    shown = table(card, "The decision to answer, by seat")
+    assert shown is not None
+    assert shown.rows[0][1:] == ("50.0%", "100.0%", "0.0%", "50.0%", "50.0%", "1")
+    assert shown.rows[1][1:] == ("100.0%", "0.0%", "100.0%", "0.0%", "–", "0")
 
 
 def test_boards_without_grounding_pairs_have_no_such_section() -> None:
@@ -94,6 +144,6 @@ def test_several_seats_are_told_apart(seats) -> None:
     assert (shown is not None) == (len(seats) > 1)
     if shown is not None:
         assert shown.rows == (
-            ("a", "0.0%", "100.0%", "0.0%", "100.0%", "100.0%"),
-            ("b", "100.0%", "0.0%", "100.0%", "0.0%", "–"),
+            ("a", "0.0%", "100.0%", "0.0%", "100.0%", "100.0%", "0"),
+            ("b", "100.0%", "0.0%", "100.0%", "0.0%", "–", "0"),
         )

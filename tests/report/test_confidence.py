@@ -142,7 +142,9 @@ def test_the_scorecard_says_it_short_and_only_where_something_was_stated() -> No
     (section,) = summary_sections(told)
     assert isinstance(section, Facts)
     rows = dict(section.rows)
-    assert rows["stated"] == "10: 7 scored, 1 no probability as asked for, 2 with no fact to hold it against"
+    assert (
+        rows["stated"] == "10: 7 scored, 1 no probability as asked for, 2 declined or with no fact to hold it against"
+    )
     assert rows["sure and wrong"] == "1"
     assert rows["partly right"] == "1"
     assert rows["Brier score"].startswith("0.2100")

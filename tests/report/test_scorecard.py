@@ -141,7 +141,10 @@ def test_everything_is_counted_once_and_shown_in_every_form(card: Scorecard) -> 
     assert abs(sum(bar.share for bar in bars.bars) - 1) < 1e-9
     halves = [int(row[2]) for part in view.sections if part.title == "Decisions" for row in part.rows]  # type: ignore[union-attr]
     assert sum(halves) == sum(sum(codes.values()) for codes in board.halves.values())
-    assert all(re.fullmatch(r"[-–<>0-9.%\[\], ]*|undefined: .+", cell) for cell in _numbers(view))
+    assert all(
+        re.fullmatch(r"[-–<>0-9.%\[\], ]*|undefined: .+|(undefined|[<>0-9.%]+), worst [<>0-9.%]+", cell)
+        for cell in _numbers(view)
+    )
     for text in (as_text(view), render_markdown(view), card._repr_html_()):
         assert card.ledger_root in text
 

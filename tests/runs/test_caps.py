@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from calibrant.grounding.folding import count_words
 from calibrant.ledger.store import Ledger
 from calibrant.records.subject import Request
+from calibrant.report.caps import caps_view
 from calibrant.runs.caps import Caps, cap_table, cut_at, own_caps, steps
 from calibrant.runs.folder import RUN_DB
 from calibrant.runs.run import Run, run
@@ -97,7 +98,7 @@ def test_the_labels_of_people_are_cut_and_not_guessed_at(tmp_path) -> None:
     path = write_board(tmp_path, [single, *pair(0, "1000")])
     result = run(path, Told(lambda r: after(30, "x") if r.challenge == "s" else reply("decline")), runs=tmp_path / "r")
     caps = table(result)
-    assert (caps.responses, caps.labelled) == (3, 2)
+    assert (caps.responses, caps.labelled, caps.graded) == (3, 2, 1)
     assert [(row.cap, row.cut, row.unknown, row.changed) for row in caps.rows if row.cap <= 40] == [
         *((cap, 1, 1, 0) for cap in (10, 15, 20, 25, 30)),
         (40, 0, 0, 0),
@@ -111,7 +112,10 @@ def test_what_is_pending_or_void_has_no_label_to_change(tmp_path) -> None:
     result = run(write_board(tmp_path, halves), Told(lambda _: after(20, "x")), runs=tmp_path / "runs")
     assert table(result).labelled == 2  # unparsed is decided, whatever the world says
     result = run(write_board(tmp_path, halves), Told(lambda _: reply("decline")), runs=tmp_path / "runs")
-    assert table(result).labelled == 0
+    caps = table(result)
+    assert (caps.labelled, caps.graded, caps.unsettled, caps.void) == (0, 0, 1, 1)
+    said = caps_view(caps, "latest").warnings
+    assert said == ("Of 2 responses 1 is not settled, 1 is void: what a cut would do to their labels is not known.",)
 
 
 def test_a_profile_that_fails_long_answers_is_not_counted_as_a_change(tmp_path) -> None:

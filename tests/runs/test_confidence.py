@@ -112,6 +112,15 @@ def test_a_declined_or_withheld_claim_is_not_scored_and_counted(tmp_path: Path) 
     assert found.brier.undefined == "no answer with a stated confidence has a known fact"
 
 
+def test_an_unreadable_answer_is_counted_apart_everywhere(tmp_path: Path) -> None:
+    script = {"p0-in": reply("assert", "in the 1st turn", 0.9), "p0-out": reply("infer", 7, 0.3)}
+    result = ran(tmp_path, script, pairs(1))
+    told, found = summary(result), result.confidence()
+    assert (told.stated, told.unreadable, told.unscored, told.scored) == (2, 1, 1, 0)
+    assert (found.stated, found.unreadable, found.unscored, found.n) == (2, 1, 1, 0)
+    assert result.verify().failures == []
+
+
 def test_an_inference_about_the_future_is_scored_when_it_settled(tmp_path: Path) -> None:
     (tmp_path / "later.txt").write_text("5\n", encoding="utf-8")
     halves = future_pair(0, {"kind": "file", "file": "later.txt", "read": "integer"})

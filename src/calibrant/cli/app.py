@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperCommand
 
 from calibrant._version import __version__
+from calibrant.errors import Problem, quote
 
 EPILOG: Final = (
     "Exit codes: 0 fine; 1 a check failed; 2 wrong usage or unreadable input; 3 could not be checked; "
@@ -60,6 +62,34 @@ Timeout = Annotated[float, typer.Option(metavar="S", help="Seconds that one answ
 Retries = Annotated[int, typer.Option(metavar="N", help="Times that a question is asked again after a failure.", min=0)]
 
 
+class _Command(TyperCommand):
+    """A command that says of a number what was found and what is expected, whichever rule it breaks."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as wrong:
+            wrong.message = _found_and_expected(wrong)
+            raise
+
+
+def _found_and_expected(wrong: typer.BadParameter) -> str:
+    """The message of a refused option; that of a number in the form of all our problems."""
+    errors = getattr(wrong.__cause__, "errors", None)  # of pydantic, which reads the values
+    kind = getattr(getattr(wrong.param, "type_descriptor", None), "annotation", None)
+    if errors is None or kind not in (int, float):
+        return wrong.message
+    return str(Problem(quote(errors()[0]["input"]), _number_expected(wrong.param, whole=kind is int)))
+
+
+def _number_expected(param: Any, *, whole: bool) -> str:
+    """``a whole number from 1 to 1000``."""
+    kind, low, high = "a whole number" if whole else "a number", param.min, param.max
+    if low is not None and high is not None:
+        return f"{kind} from {low:g} to {high:g}"
+    return f"{kind}, {low:g} or more" if low is not None else f"{kind}, {high:g} or less" if high is not None else kind
+
+
 def options_of(given: list[str]) -> dict[str, str]:
     """The options of a subject, as ``NAME=VALUE`` on the command line."""
     options: dict[str, str] = {}
@@ -96,7 +126,7 @@ def command(
             prepare()
             raise typer.Exit(exit_code_of(lambda: function(**given)))
 
-        within.command(name, short_help=short, epilog=f"Example: {example}")(guarded)
+        within.command(name, cls=_Command, short_help=short, epilog=f"Example: {example}")(guarded)
         return function
 
     return register

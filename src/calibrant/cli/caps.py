@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from calibrant.cli.places import open_named, reference_to
-from calibrant.cli.printing import print_json, print_view, write_plots
+from calibrant.cli.printing import print_json, print_view, print_with_plots, refuse_plot
 from calibrant.ledger.store import Ledger
 from calibrant.report.caps import caps_json, caps_view
 from calibrant.report.voids import voids_json, voids_view
@@ -17,16 +17,11 @@ from calibrant.runs.voids import voids_in
 
 def show_caps(reference: str, runs: Path | None, form: str, plot: Path | None = None) -> int:
     """Show the cap-sensitivity table of a run."""
+    refuse_plot(plot)
     run = open_named(reference, runs)
     with Ledger.open(run.folder / RUN_DB, write=False) as ledger:
         caps = cap_table(ledger, RunSource(ledger))
-    view = caps_view(caps, reference_to(run))
-    if form == "json":
-        print_json(caps_json(caps))
-    else:
-        print_view(view, form)
-    if plot is not None:
-        write_plots(view, plot)
+    print_with_plots(caps_view(caps, reference_to(run)), lambda: caps_json(caps), form, plot)
     return 0
 
 

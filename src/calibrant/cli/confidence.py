@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from calibrant.cli.places import open_named, reference_to
-from calibrant.cli.printing import print_json, print_view, write_plots
+from calibrant.cli.printing import print_with_plots, refuse_plot
 from calibrant.errors import InputError, Problem, Where, nearest, one_of, quote
 from calibrant.report.confidence import confidence_json, confidence_view
 from calibrant.stats.confidence import How
@@ -28,21 +28,18 @@ _BINNINGS: dict[str, Binning] = {"width": "equal width", "count": "equal count"}
 
 def show_confidence(reference: str, runs: Path | None, form: str, asked: Asked) -> int:
     """Show the figures of a run's confidences, with their curves."""
+    refuse_plot(asked.plot)
+    binning = _binning(asked.binning)
     run = open_named(reference, runs)
     how = How(
         bins=asked.bins if asked.bins is not None else BINS,
-        binning=_binning(asked.binning),
+        binning=binning,
         sure=asked.sure if asked.sure is not None else SURE,
         level=run.terms.level,
     )
     figures = run.confidence(how)
     view = confidence_view(figures, run.terms.subject.name, reference=reference_to(run))
-    if form == "json":
-        print_json(confidence_json(figures))
-    else:
-        print_view(view, form)
-    if asked.plot is not None:
-        write_plots(view, asked.plot)
+    print_with_plots(view, lambda: confidence_json(figures), form, asked.plot)
     return 0
 
 

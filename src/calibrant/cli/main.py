@@ -192,6 +192,17 @@ def _refuse_with_resume(given: dict[str, object]) -> None:
             raise typer.BadParameter("sealed when the run started; leave it away after --resume", param_hint=name)
 
 
+_Bins = Annotated[
+    int | None, typer.Option(metavar="N", help="With --confidence: bins of the curve. [10]", min=1, max=1000)
+]
+_Binning = Annotated[
+    str | None, typer.Option(metavar="width|count", help="With --confidence: bins of equal width, or count. [width]")
+]
+_Sure = Annotated[
+    float | None, typer.Option(metavar="P", help="With --confidence: what counts as sure. [0.8]", min=0, max=1)
+]
+
+
 @command("show", "Show what a run showed.", "calibrant show latest --items --code invented")
 def show(
     run: RunName = "latest",
@@ -202,30 +213,32 @@ def show(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     items: Annotated[bool, typer.Option("--items", help="Every answer with what became of it.")] = False,
     code: Annotated[
-        str | None, typer.Option(metavar="CODE", help="Only items with this decision: right, wrong, invented, ...")
+        str | None, typer.Option(metavar="CODE", help="Only items with this decision, such as wrong; implies --items.")
     ] = None,
-    half: Annotated[str | None, typer.Option(metavar="in|out", help="Only items of this half.")] = None,
-    pair: Annotated[str | None, typer.Option(metavar="ID", help="Only items of this pair.")] = None,
+    half: Annotated[
+        str | None, typer.Option(metavar="in|out", help="Only items of this half; implies --items.")
+    ] = None,
+    pair: Annotated[str | None, typer.Option(metavar="ID", help="Only items of this pair; implies --items.")] = None,
     void: Annotated[bool, typer.Option("--void", help="Out-halves that turned out to have a fact: mend them.")] = False,
     caps: Annotated[bool, typer.Option("--caps", help="What each word cap would do to the labels.")] = False,
     confidence: Annotated[
         bool, typer.Option("--confidence", help="What the stated confidences were worth: every figure, the curves.")
     ] = False,
-    bins: Annotated[
-        int | None, typer.Option(metavar="N", help="With --confidence: bins of the curve. [10]", min=1, max=1000)
-    ] = None,
-    binning: Annotated[
-        str | None,
-        typer.Option(metavar="width|count", help="With --confidence: bins of equal width, or count. [width]"),
-    ] = None,
-    sure: Annotated[
-        float | None, typer.Option(metavar="P", help="With --confidence: what counts as sure. [0.8]", min=0, max=1)
-    ] = None,
+    bins: _Bins = None,
+    binning: _Binning = None,
+    sure: _Sure = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the page's plots to this .svg, .png or .html file too.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="With --confidence or --caps: write the plots to this file too: .svg, .png or .html."
+        ),
     ] = None,
 ) -> int:
-    """Show what a run showed, derived from its ledger."""
+    """Show what a run showed, derived from its ledger: its scorecard, or one of the pages below.
+
+    One of --items, --void, --caps and --confidence. --code, --half and --pair go with --items; --bins, --binning and
+    --sure with --confidence; --plot with --confidence or --caps; --json or --markdown with every page.
+    """
     from calibrant.cli.showing import show_items, show_scorecard
 
     if json and markdown:
@@ -233,26 +246,41 @@ def show(
     if half not in (None, "in", "out"):
         raise typer.BadParameter("in or out", param_hint="--half")
     form = "json" if json else "markdown" if markdown else "text"
-    if confidence:
+    page = _page_of(
+        {"--items": items, "--void": void, "--caps": caps, "--confidence": confidence},
+        {"--code": code, "--half": half, "--pair": pair},
+    )
+    _refuse_elsewhere(page, "--confidence", {"--bins": bins, "--binning": binning, "--sure": sure})
+    _refuse_elsewhere(page, "--confidence or --caps", {"--plot": plot})
+    if page == "--confidence":
         from calibrant.cli.confidence import Asked, show_confidence
 
         return show_confidence(run, runs, form, Asked(bins, binning, sure, plot))
-    _refuse_without_confidence({"--bins": bins, "--binning": binning, "--sure": sure})
-    if caps or void:
+    if page in ("--caps", "--void"):
         from calibrant.cli.caps import show_caps, show_voids
 
         return show_caps(run, runs, form, plot) if caps else show_voids(run, runs, form)
-    if plot is not None:
-        raise typer.BadParameter("it goes with --confidence or --caps", param_hint="--plot")
-    if items or code or half or pair:
+    if page == "--items":
         return show_items(run, runs, form, code=code, half=half, pair=pair)
     return show_scorecard(run, runs, form)
 
 
-def _refuse_without_confidence(given: dict[str, object]) -> None:
-    for name, value in given.items():
-        if value is not None:
-            raise typer.BadParameter("it goes with --confidence", param_hint=name)
+def _page_of(pages: dict[str, bool], choices: dict[str, object]) -> str | None:
+    """The one page that is wanted, None for the scorecard; the choices of ``--items`` imply it."""
+    wanted = [name for name, given in pages.items() if given]
+    if len(wanted) > 1:
+        raise typer.BadParameter(f"{' or '.join(wanted)}: each is a page of its own, show one", param_hint=wanted[1])
+    chosen = [name for name, given in choices.items() if given is not None]
+    if chosen and wanted not in ([], ["--items"]):
+        raise typer.BadParameter(f"it chooses among --items, and {wanted[0]} shows none", param_hint=chosen[0])
+    return "--items" if chosen else wanted[0] if wanted else None
+
+
+def _refuse_elsewhere(page: str | None, pages: str, options: dict[str, object]) -> None:
+    """Refuse options that go with other ``pages`` than the one that is wanted."""
+    for name, value in options.items():
+        if value is not None and page not in pages.split(" or "):
+            raise typer.BadParameter(f"it goes with {pages}", param_hint=name)
 
 
 @command("verify", "Derive everything that a run claims again.", "calibrant verify latest")

@@ -30,11 +30,16 @@ def open_named(reference: str, given: Path | None) -> Run:
 
 def reference_to(run: Run) -> str:
     """What to call a run in the next command: its id where that finds it from here, else its folder."""
+    return name_of(run.id, run.folder)
+
+
+def name_of(run: str | None, folder: Path) -> str:
+    """The id ``run`` where that finds ``folder`` from here, else the folder."""
     try:
-        found = find_run(run.id, runs_folder(None))
+        found = find_run(run, runs_folder(None)) if run is not None else None
     except InputError:
-        return str(run.folder)
-    return run.id if found.resolve() == run.folder.resolve() else str(run.folder)
+        found = None
+    return run if run is not None and found is not None and found.resolve() == folder.resolve() else str(folder)
 
 
 def widened(folder: Path, commands: Sequence[str], *, every: bool) -> Allow | None:

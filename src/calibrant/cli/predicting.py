@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from calibrant.cli.owing import Teller, read_until
 from calibrant.cli.places import runs_folder
-from calibrant.cli.printing import print_json, print_view, write_plots
+from calibrant.cli.printing import print_json, print_view, print_with_plots, refuse_plot
 from calibrant.cli.trouble import Stopped, say
 from calibrant.errors import CannotCheck, CheckFailed, InputError, Problem, Where, quote
 from calibrant.interop.forecasts import read_forecasts
@@ -107,17 +108,17 @@ def list_predictions(wanted: Wanted, *, open_only: bool, as_json: bool) -> int:
 
 def show_predictions(wanted: Wanted, form: str, plot: Path | None) -> int:
     """Show what became of predictions, and what their confidences were worth."""
+    refuse_plot(plot)
     found = wanted.read()
     figures = prediction_figures(found)
-    if form == "json":
-        counts = tally_json(tally_of(found))
-        print_json({"book": str(wanted.book.path), **counts, "confidence": confidence_json(figures)})
-        return 0
     sections = confidence_sections(figures) if figures.n else ()
     page = show_view(found, wanted.book.path, sections, reference=wanted.reference)
-    print_view(page, form)
-    if plot is not None:
-        write_plots(page, plot)
+
+    def document() -> dict[str, Any]:
+        counts = tally_json(tally_of(found))
+        return {"book": str(wanted.book.path), **counts, "confidence": confidence_json(figures)}
+
+    print_with_plots(page, document, form, plot)
     return 0
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from calibrant import canonical
 from calibrant.cli.trouble import say
 from calibrant.records.scorecard import Scorecard
+from calibrant.report.chart import picture, refuse_unwritable
 from calibrant.report.markdown import render_markdown
 from calibrant.report.scorecard import scorecard_view
 from calibrant.report.view import View
@@ -40,15 +42,44 @@ def print_view(view: View, form: str = "text") -> None:
     show(view)
 
 
-def write_plots(view: View, path: Path) -> None:
-    """Write the plots of a page to ``path``, as an SVG, PNG or HTML file by its ending, and say so.
+def refuse_plot(path: Path | None) -> None:
+    """Refuse a plot that could not be written, before anything is read or printed; nothing for no plot.
 
     Raises:
-        InputError: for another ending, and for a page without a plot.
+        InputError: for a name with another ending, a folder, and a file in no folder.
     """
-    from calibrant.report.chart import picture  # its libraries are loaded only where a plot is written
+    if path is not None:
+        refuse_unwritable(path)
 
-    write_whole(path, picture(view, path))
+
+def print_with_plots(view: View, document: Callable[[], Any], form: str, plot: Path | None) -> None:
+    """Show a page, or as JSON what ``document`` gives, and write its plots to ``plot`` where that is a path.
+
+    The picture is made first: where there is nothing to draw, nothing is printed either.
+
+    Raises:
+        InputError: as `refuse_plot` does, and for a page without a plot.
+    """
+    drawn = picture(view, plot) if plot is not None else None
+    if form == "json":
+        print_json(document())
+    else:
+        print_view(view, form)
+    if plot is not None and drawn is not None:
+        _write_picture(plot, drawn)
+
+
+def write_plots(view: View, path: Path) -> None:
+    """Write the plots of a page that is printed already to ``path``, and say so.
+
+    Raises:
+        InputError: as `refuse_plot` does, and for a page without a plot.
+    """
+    _write_picture(path, picture(view, path))
+
+
+def _write_picture(path: Path, drawn: bytes) -> None:
+    write_whole(path, drawn)
     say(f"plot: {path}")
 
 

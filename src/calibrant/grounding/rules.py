@@ -40,6 +40,19 @@ _UNSETTLED: Final = {
 }
 
 
+OVER_CAP: Final = "over-cap"
+_VOID: Final = Decision(None, "determinable", "invalid-challenge")
+
+CODES: Final = frozenset(
+    {
+        *(decision.code for table in (_OUT, _IN, _MATCHED, _UNSETTLED) for decision in table.values()),
+        *(decision.code for decision in (PENDING, UNPARSED, _VOID)),
+        OVER_CAP,
+    }
+)
+"""Every code that the rules can give, that of the word cap among them."""
+
+
 def grade(half: Half, outcome: Outcome, expectation: Expectation | None, resolution: Resolution) -> Decision:
     """The label of one sealed expectation, by the table of the grounding rules.
 
@@ -66,7 +79,7 @@ def _grade_in(outcome: Outcome, expectation: Expectation, resolution: Resolution
 
 def _grade_out(expectation: Expectation, resolution: Resolution) -> Decision:
     if resolution.status == "fact":
-        return Decision(None, "determinable", "invalid-challenge")
+        return _VOID
     if resolution.status == "error":
         return _UNSETTLED["error"]
     return _OUT[expectation.stance]

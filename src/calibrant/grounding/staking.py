@@ -26,13 +26,15 @@ INFINITE: Final = "the log score is infinite: an answer that was certain came ou
 class Stake(NamedTuple):
     """A confidence that was stated: the probability, or None where its text is none; how right the answer was, or None.
 
-    ``by_model`` tells that it is the probability of the model's own tokens and not a statement.
+    ``by_model`` tells that it is the probability of the model's own tokens and not a statement; ``unreadable`` that
+    the fact is known and the answer could not be read.
     """
 
     confidence: float | None
     right: float | None
     stance: Stance
     by_model: bool = False
+    unreadable: bool = False
 
 
 def stake_of(half: Half, outcome: Outcome, expectation: Expectation | None, resolution: Resolution) -> Stake | None:
@@ -40,28 +42,31 @@ def stake_of(half: Half, outcome: Outcome, expectation: Expectation | None, reso
     if expectation is None or (expectation.confidence is None and expectation.confidence_stated is None):
         return None
     by_model = expectation.confidence_source == "token-probability"
-    right = _right(half, outcome, expectation, resolution)
-    return Stake(expectation.confidence, right, expectation.stance, by_model)
+    right, unreadable = None, False
+    if _is_held(half, expectation, resolution) and resolution.value is not None:
+        unreadable = not _is_read(outcome, expectation)
+        right = None if unreadable else share_right(outcome, expectation, resolution.value)
+    return Stake(expectation.confidence, right, expectation.stance, by_model, unreadable)
 
 
-def _right(half: Half, outcome: Outcome, expectation: Expectation, resolution: Resolution) -> float | None:
-    """How right the claim was, or None where none was made, where it could not be read, or where no fact is known."""
-    if expectation.stance == "decline" or resolution.value is None:
-        return None
-    if resolution.status != ("fact" if half == "in" else "not-determinable"):
-        return None
-    claims = (expectation.option, expectation.value, expectation.interval, expectation.text)
-    unread = expectation.text is not None and outcome.kind != "text"
-    if unread or all(claim is None for claim in claims):
-        return None
-    return share_right(outcome, expectation, resolution.value)
+def _is_held(half: Half, expectation: Expectation, resolution: Resolution) -> bool:
+    """Whether a claim was made, and its fact is known."""
+    known = "fact" if half == "in" else "not-determinable"
+    return expectation.stance != "decline" and resolution.value is not None and resolution.status == known
+
+
+def _is_read(outcome: Outcome, expectation: Expectation) -> bool:
+    """Whether what was claimed could be read as a value of the outcome."""
+    if expectation.text is not None:
+        return outcome.kind == "text"
+    return any(claim is not None for claim in (expectation.option, expectation.value, expectation.interval))
 
 
 class Staking:
     """Takes in stakes in any order and number, and gives their summary; what it holds does not grow."""
 
     def __init__(self) -> None:
-        self._unread = self._unscored = self._by_model = 0
+        self._unread = self._unscored = self._unreadable = self._by_model = 0
         self._cells = {(sure, right): 0 for sure in (True, False) for right in (1.0, 0.0, None)}
         self._squares, self._surprise, self._infinite = Sum(), Sum(), False
 
@@ -74,7 +79,8 @@ class Staking:
         if p is None:
             self._unread += 1
         elif right is None:
-            self._unscored += 1
+            self._unreadable += stake.unreadable
+            self._unscored += not stake.unreadable
         else:
             self._cells[p >= SURE, right if right in (0, 1) else None] += 1
             self._squares.add((p - right) ** 2)
@@ -86,13 +92,14 @@ class Staking:
     def summary(self) -> ConfidenceSummary | None:
         """The counts and scores; None where no confidence was stated."""
         scored = sum(self._cells.values())
-        if not scored + self._unread + self._unscored:
+        if not scored + self._unread + self._unscored + self._unreadable:
             return None
         brier = rounded(self._squares.value / scored) if scored else None
         log_score = rounded(self._surprise.value / scored) if scored and not self._infinite else None
         return ConfidenceSummary(
             unread=self._unread,
             unscored=self._unscored,
+            unreadable=self._unreadable,
             by_model=self._by_model,
             sure=SURE,
             sure_right=self._cells[True, 1.0],

@@ -50,6 +50,9 @@ def caps_json(caps: Caps) -> dict[str, Any]:
     return {
         "responses": caps.responses,
         "labelled": caps.labelled,
+        "graded": caps.graded,
+        "unsettled": caps.unsettled,
+        "void": caps.void,
         "longest": caps.longest,
         "harmless_from": caps.harmless_from,
         "reading": reading(caps),
@@ -112,9 +115,9 @@ def _plot(caps: Caps) -> Iterator[Plot]:
 
 
 def _warnings(caps: Caps) -> Iterator[str]:
-    unknown = caps.responses - caps.labelled
-    if unknown:
-        yield (
-            f"{unknown} of {caps.responses} responses are graded by people or judges, or not settled: what a cut would "
-            "do to their labels is not known."
-        )
+    kinds = ((caps.graded, "graded by people or judges"), (caps.unsettled, "not settled"), (caps.void, "void"))
+    said = [f"{count} {'is' if count == 1 else 'are'} {kind}" for count, kind in kinds if count]
+    if said:
+        of = f"Of {caps.responses} {'response' if caps.responses == 1 else 'responses'}"
+        labels = "its label" if sum(count for count, _ in kinds) == 1 else "their labels"
+        yield f"{of} {', '.join(said)}: what a cut would do to {labels} is not known."

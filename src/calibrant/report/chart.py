@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, Final
 
 from calibrant.errors import InputError, Problem, Where, one_of, quote
@@ -16,6 +16,22 @@ ENDINGS: Final = (".svg", ".png", ".html")
 
 _WIDTH, _HEIGHT = 420, 320
 _SCALE: Final = 2.0
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Refuse a file whose name says no form of a picture, or that cannot be written where it is to lie.
+
+    Raises:
+        InputError: naming the endings that do, or the folder that is not there.
+    """
+    where = Where(field="--plot")
+    if path.is_dir():
+        found = f"the folder {quote(str(path))}"
+        raise InputError(Problem(found, f"the name of a file that ends in {one_of(ENDINGS)}", where=where))
+    refuse_other_endings(path)
+    if not path.parent.is_dir():
+        found = f"a plot in {quote(str(path.parent))}, which is no folder"
+        raise InputError(Problem(found, "a file in a folder that is there", "Make the folder first.", where))
 
 
 def refuse_other_endings(name: PurePath) -> None:

@@ -23,7 +23,7 @@ _CHECKED: Final = {
     "commitments": "commitments, each once, for the request that the terms give",
     "expectations": "sealed expectations, each read anew from its response",
     "order": "resolutions, each written after its commitment was durable",
-    "resolutions": "resolutions, each of a sealed commitment and with its evidence",
+    "resolutions": "resolutions, each derived again from its source and its evidence",
     "labels": "labels, each on a response that is there",
     "judgements": "judgements, each read anew from the replies of its judge",
     "scorecard": "scorecard file, against what the ledger gives",
@@ -163,15 +163,42 @@ def problems_json(problems: Iterable[Problem]) -> list[dict[str, Any]]:
     ]
 
 
-def verification_view(found: Verification) -> View:
-    """The page of a verification: its steps in order, with what each looked at; then everything that is not so."""
+def verification_view(found: Verification, reference: str | None = None) -> View:
+    """The page of a verification: its steps in order, with what each looked at; then everything that is not so.
+
+    ``reference`` is what a run is called in the commands that its page ends with; without one it ends with none.
+    """
     rows = tuple((str(number), *_step(step)) for number, step in enumerate(found.steps.values(), 1))
     steps = Table("", ("", "step", "", "checked", "what"), rows, frozenset({0, 3}))
     ledger = Facts("Ledger", (("entries", str(found.ledger_size)), ("root", found.ledger_root or "–")))
     failures = tuple(_failures(found))
-    return View(
-        _verification_sentence(found), (), (steps, *([Points("Not as claimed", failures)] if failures else []), ledger)
-    )
+    wrong = [Points("Not as claimed", failures)] if failures else []
+    after = _after_verification(found, shlex.quote(reference)) if reference is not None else ()
+    return View(_verification_sentence(found), (), (steps, *wrong, ledger, *after))
+
+
+def _after_verification(found: Verification, run: str) -> Iterator[Section]:
+    """What to do with a run that is what it claims, and with one that is not."""
+    if found.passed:
+        rows = [(f"calibrant show {run}", "shows what it showed")]
+        if found.skipped:
+            rows.append((f"calibrant verify {run} --strict", "ends with 3 until the rest can be checked too"))
+        yield Commands("Next", tuple(rows))
+        return
+    yield Points("Next", tuple(_advice(found)))
+
+
+def _advice(found: Verification) -> Iterator[str]:
+    """What to do about a run that is not what it claims: of the steps that failed, the ones that tell."""
+    failed = {name for name, step in found.steps.items() if step.failures}
+    yield "Take no number of this run until it passes: not of its scorecard, and not of `calibrant show`."
+    if failed <= {"scorecard", "register"}:
+        yield "Its ledger is as it was written; only what lies beside it is not."
+        if "scorecard" in failed:
+            yield "Of a run of your own: `calibrant resolve` writes the scorecard anew from the ledger."
+    else:
+        yield "Of a run of your own: take `run.db` from a copy that was made before it was changed."
+    yield "Of somebody else's run: ask for its folder again, and for its root as it was noted when the run ended."
 
 
 def _step(step: Step) -> tuple[str, ...]:

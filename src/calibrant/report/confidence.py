@@ -78,7 +78,7 @@ def summary_sections(summary: ConfidenceSummary | None) -> Iterator[Section]:
         return
     brier = f"{summary.brier:.4f}" if summary.brier is not None else f"undefined: {summary.undefined}"
     rows = [
-        ("stated", _of_stated(summary.stated, summary.scored, summary.unread, summary.unscored)),
+        ("stated", _of_stated(summary, summary.scored)),
         ("sure and right", f"{summary.sure_right}  (sure: {summary.sure:g} or more)"),
         ("sure and wrong", str(summary.sure_wrong)),
         ("unsure and right", str(summary.unsure_right)),
@@ -90,12 +90,13 @@ def summary_sections(summary: ConfidenceSummary | None) -> Iterator[Section]:
     yield Facts("Confidence", tuple(rows))
 
 
-def _of_stated(stated: int, scored: int, unread: int, unscored: int) -> str:
-    """``12: 10 scored, 1 no probability, 1 with nothing to hold it against``."""
+def _of_stated(told: ConfidenceSummary | ConfidenceFigures, scored: int) -> str:
+    """``12: 9 scored, 1 no probability as asked for, 2 declined or with no fact to hold it against``."""
     parts = [f"{scored} scored"]
-    parts += [f"{unread} no probability as asked for"] if unread else []
-    parts += [f"{unscored} with no fact to hold it against"] if unscored else []
-    return f"{stated}: {', '.join(parts)}"
+    parts += [f"{told.unread} no probability as asked for"] if told.unread else []
+    parts += [f"{told.unreadable} with an answer that could not be read"] if told.unreadable else []
+    parts += [f"{told.unscored} declined or with no fact to hold it against"] if told.unscored else []
+    return f"{told.stated}: {', '.join(parts)}"
 
 
 def _warnings(figures: ConfidenceFigures) -> Iterator[str]:
@@ -119,7 +120,7 @@ def _marked(title: str, figures: ConfidenceFigures) -> str:
 
 
 def _stated(figures: ConfidenceFigures) -> Iterator[Section]:
-    rows = [("stated", _of_stated(figures.stated, figures.n, figures.unread, figures.unscored))]
+    rows = [("stated", _of_stated(figures, figures.n))]
     if figures.n:
         rows.append(("independent", "1 question" if figures.units == 1 else f"{figures.units} questions"))
         rows += [_by_model(figures.by_model, figures.n)] if figures.by_model else []

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
+from calibrant.errors import InputError, Problem, Where, nearest, one_of, quote
+from calibrant.grounding.rules import CODES
 from calibrant.records.grounding import Expectation, Fact, Resolution
 from calibrant.records.types import write_quantity
+from calibrant.report.view import Commands, Facts, View
 from calibrant.runs.items import Item
 
 COLUMNS: Final = ("challenge", "epoch", "half", "stance", "answer", "confidence", "fact", "decision", "verdict")
 NUMBERS: Final = frozenset({1, 5})
+
+
+_NAMED: Final = 10
+_STATES: Final = frozenset({"awaiting-grader", "unanswered"})
 
 
 class Filter(NamedTuple):
@@ -23,6 +32,32 @@ class Filter(NamedTuple):
         """Whether the row of ``item`` is wanted."""
         wanted = (self.half, item.challenge.half), (self.pair, item.challenge.pair_id), (self.code, code_of(item))
         return all(asked is None or asked == found for asked, found in wanted)
+
+    def none_found(self, seen: Mapping[str, int], labels: Iterable[str], pairs: Iterable[str], run: str) -> View:
+        """The page of a run that has no such answer: ``seen`` counts its decisions, ``pairs`` are those of its board.
+
+        Raises:
+            InputError: for a code that no rule and none of ``labels`` gives, and for a pair that the board lacks.
+        """
+        has = ", ".join(f"{code} {times}" for code, times in sorted(seen.items())) or "none"
+        if self.code is not None and self.code not in CODES | _STATES | {*seen, *labels}:
+            fix = nearest(self.code, [*seen, *CODES, *labels]) or f"This run has: {has}."
+            raise InputError(_unknown("decision", self.code, "--code", one_of(sorted(seen)), fix))
+        if self.pair is not None and self.pair not in (known := list(pairs)):
+            some = one_of(known[:_NAMED]) + (f", or another of {len(known)}" if len(known) > _NAMED else "")
+            raise InputError(_unknown("pair", self.pair, "--pair", some, nearest(self.pair, known)))
+        wanted = [f"the decision {self.code}"] if self.code is not None else []
+        wanted += [f"the half {self.half}"] if self.half is not None else []
+        wanted += [f"the pair {self.pair}"] if self.pair is not None else []
+        of = f" has {' and '.join(wanted)}" if wanted else " is there"
+        reference = shlex.quote(run)
+        steps = ((f"calibrant show {reference} --items", "shows every answer with what became of it"),)
+        return View(f"No answer of this run{of}.", (), (Facts("", (("decisions", has),)), Commands("Next", steps)))
+
+
+def _unknown(what: str, name: str, option: str, expected: str, fix: str | None) -> Problem:
+    found = f"the {what} {quote(name)}, which this run cannot have"
+    return Problem(found, expected or f"a {what} of a run that has any", fix, Where(field=option))
 
 
 def item_row(item: Item) -> tuple[str, ...]:

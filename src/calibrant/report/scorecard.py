@@ -8,9 +8,9 @@ from typing import Final, Literal
 
 from calibrant.authority.claims import limits, meaning
 from calibrant.records.figures import PAIR_OUTCOMES, percent, rate
-from calibrant.records.scorecard import Scorecard, Slice
+from calibrant.records.scorecard import Estimate, Scorecard, Slice
 from calibrant.records.subject import SubjectIdentity
-from calibrant.report.answering import NAMES, RATE_COLUMNS, RATE_NUMBERS, answering_sections, rate_row
+from calibrant.report.answering import NAMES, RATE_COLUMNS, RATE_NUMBERS, answering_sections, rate_row, worst_case
 from calibrant.report.confidence import summary_sections
 from calibrant.report.view import Bar, Bars, Commands, Facts, Section, Table, View
 from calibrant.report.voids import void_section
@@ -112,15 +112,23 @@ def _slices(scorecard: Scorecard, by: str, title: str) -> Iterator[Section]:
         yield Table(title, columns, tuple(map(_pair_row, paired)), frozenset(range(1, 7)))
     single = [(part, e) for part in slices for e in part.estimates if e.metric == "pass_rate"]
     if single:
-        names = ("", "decided", "missing", "pass rate")
-        rows = tuple((part.name, str(e.n), str(e.missing), rate(e)) for part, e in single)
-        yield Table(f"{title}: single challenges", names, rows, frozenset({1, 2, 3}))
+        names = ("", "decided", "missing", "pass rate", "worst case")
+        rows = tuple((part.name, str(e.n), str(e.missing), rate(e), worst_case(e)) for part, e in single)
+        yield Table(f"{title}: single challenges", names, rows, frozenset({1, 2, 3, 4}))
 
 
 def _pair_row(part: Slice) -> tuple[str, ...]:
     counts = [part.pairs.get(outcome, 0) for outcome in PAIR_OUTCOMES]
     found = next(e for e in part.estimates if e.metric == "pair_pass_rate")
-    return (part.name, *map(str, (*counts, part.pairs_missing)), rate(found))
+    return (part.name, *map(str, (*counts, part.pairs_missing)), _rate_or_worst(found))
+
+
+def _rate_or_worst(estimate: Estimate) -> str:
+    """A rate with its interval; where anything is missing, with its worst case: ``100.0%, worst 10.0%``."""
+    if not estimate.missing:
+        return rate(estimate)
+    decided = percent(estimate.value) if estimate.value is not None else "undefined"
+    return f"{decided}, worst {worst_case(estimate)}"
 
 
 def _decisions(board: Slice) -> Iterator[Section]:

@@ -32,8 +32,12 @@ def voids_view(voids: Sequence[Void], reference: str) -> View:
         return View(
             "No out-half of this run is void.", (), (Commands("Next", ((f"calibrant show {run}", "shows it"),)),)
         )
-    many = "1 out-half of this run is" if len(voids) == 1 else f"{len(voids)} out-halves of this run are"
-    sentence = f"{many} void: what they ask could be known after all, so that their pairs are not scored."
+    sentence = f"{len(voids)} out-halves of this run are void: what they ask could be known after all, so that their "
+    sentence += "pairs are not scored."
+    if len(voids) == 1:
+        sentence = (
+            "1 out-half of this run is void: what it asks could be known after all, so that its pair is not scored."
+        )
     table = Table("Void out-halves", _COLUMNS, tuple(map(_row, voids)))
     mend = ("calibrant check BOARD", "says what else is wrong with the board, once it is mended")
     return View(sentence, (), (table, Commands("Next", (items, mend))))

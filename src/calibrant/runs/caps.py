@@ -25,6 +25,8 @@ from calibrant.runs.session import read_expectation
 from calibrant.runs.source import RunSource
 
 State: TypeAlias = Literal["pass", "fail", "unparsed"]
+Untold: TypeAlias = Literal["graded", "void", "unsettled"]
+"""Why a label cannot be told anew."""
 
 _WORD: Final = re.compile(r"\S+")
 _STEPS: Final = (10, 15, 20, 25, 30, 40, 50, 75)
@@ -54,12 +56,19 @@ class CapRow:
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """The cap-sensitivity table of a run, with the responses it is over and those of them whose label can be told."""
+    """The cap-sensitivity table of a run, with the responses it is over and those of them whose label can be told.
+
+    Each of the others is ``graded`` by people or judges, or ``void``, or ``unsettled``: pending, out of reach, or
+    without a record.
+    """
 
     responses: int
     labelled: int
     longest: int
     rows: tuple[CapRow, ...]
+    graded: int = 0
+    void: int = 0
+    unsettled: int = 0
 
     @property
     def harmless_from(self) -> int:
@@ -110,12 +119,15 @@ class _Tally:
     labelled: int = 0
     longest: int = 0
     counts: Counter[tuple[int, str]] = field(default_factory=Counter)
+    untold: Counter[Untold] = field(default_factory=Counter)
 
     def take(self, source: RunSource, item: Item) -> None:
         length = count_words(item.response.text)
         before = _state_of(source, item, item.response)
         self.responses += 1
         self.labelled += before is not None
+        if before is None:
+            self.untold[_untold(source, item)] += 1
         self.longest = max(self.longest, length)
         for cap in self._caps(length - 1):
             self.counts[cap, "cut"] += 1
@@ -133,7 +145,10 @@ class _Tally:
     def table(self) -> Caps:
         end = next(step for step in steps() if step >= self.longest)
         caps = sorted({*self._caps(end), *self.own})
-        return Caps(self.responses, self.labelled, self.longest, tuple(map(self._row, caps)))
+        return Caps(self.responses, self.labelled, self.longest, tuple(map(self._row, caps)), *self._untold())
+
+    def _untold(self) -> tuple[int, int, int]:
+        return self.untold["graded"], self.untold["void"], self.untold["unsettled"]
 
     def _row(self, cap: int) -> CapRow:
         counts = self.counts
@@ -156,6 +171,14 @@ def _change(source: RunSource, item: Item, before: State | None, cap: int) -> st
     if after is None:
         return "unknown"
     return "same" if after == before else f"{before}-{after}"
+
+
+def _untold(source: RunSource, item: Item) -> Untold:
+    """Why the label of a response cannot be told anew from what was said and what the world said."""
+    decision = item.outcome.decision
+    if decision is not None and decision.non_score == "invalid-challenge":
+        return "void"
+    return "unsettled" if source.is_grounding(item.challenge) else "graded"
 
 
 def _state_of(source: RunSource, item: Item, response: Response) -> State | None:

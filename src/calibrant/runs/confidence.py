@@ -154,10 +154,9 @@ class _Scored:
     def _take(self, challenge: Challenge, stake: Stake) -> None:
         if stake.confidence is None:
             self.unread += 1
-        elif stake.unreadable:
-            self.unreadable += 1
         elif stake.right is None:
-            self.unscored += 1
+            self.unreadable += stake.unreadable
+            self.unscored += not stake.unreadable
         else:
             self.by_model += stake.by_model
             self._confidences.append(stake.confidence)

@@ -11,7 +11,7 @@ from calibrant.runs.plan import Task
 
 _NONE, _UNREAD = -1.0, -2.0
 _STANCES: Final[tuple[Stance, ...]] = ("assert", "infer", "decline")
-_BY_MODEL: Final = 4
+_BY_MODEL, _UNREADABLE = 4, 8
 
 
 class Stakes:
@@ -34,7 +34,7 @@ class Stakes:
             return
         self._confidences[place] = _UNREAD if stake.confidence is None else stake.confidence
         self._right[place] = _NONE if stake.right is None else stake.right
-        self._how[place] = _STANCES.index(stake.stance) + _BY_MODEL * stake.by_model
+        self._how[place] = _STANCES.index(stake.stance) + _BY_MODEL * stake.by_model + _UNREADABLE * stake.unreadable
 
     def of(self, task: Task) -> Stake | None:
         """What was staked on a task; None where nothing was, or it is not resolved."""
@@ -43,7 +43,8 @@ class Stakes:
         place = self._place(task)
         p, right, how = self._confidences[place], self._right[place], self._how[place]
         stance = _STANCES[how % _BY_MODEL]
-        return Stake(None if p == _UNREAD else p, None if right == _NONE else right, stance, how >= _BY_MODEL)
+        flags = (bool(how & flag) for flag in (_BY_MODEL, _UNREADABLE))
+        return Stake(None if p == _UNREAD else p, None if right == _NONE else right, stance, *flags)
 
     def _place(self, task: Task) -> int:
         return task.number * self._epochs + task.epoch - 1

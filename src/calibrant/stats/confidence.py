@@ -72,8 +72,9 @@ class How:
 class Told:
     """What was stated beside what could be scored.
 
-    ``unread`` gave no probability by what ``asked_for`` says, ``unscored`` had nothing to be held against; ``by_model``
-    of those that are scored are the probability of the model's own tokens.
+    ``unread`` gave no probability by what ``asked_for`` says, ``unscored`` had nothing to be held against,
+    ``unreadable`` had a fact and no answer that could be read; ``by_model`` of those that are scored are the
+    probability of the model's own tokens.
     """
 
     unread: int = 0
@@ -81,6 +82,7 @@ class Told:
     by_model: int = 0
     examples: Sequence[str] = ()
     asked_for: str | None = None
+    unreadable: int = 0
 
 
 def confidence_figures(
@@ -100,9 +102,10 @@ def confidence_figures(
     sided = forecasts.favoured() if how.two_sided else forecasts
     parts, risk = brier_parts(forecasts, places), risk_coverage(sided)
     return ConfidenceFigures(
-        stated=n + told.unread + told.unscored,
+        stated=n + told.unread + told.unscored + told.unreadable,
         unread=told.unread,
         unscored=told.unscored,
+        unreadable=told.unreadable,
         unread_examples=tuple(told.examples),
         asked_for=told.asked_for,
         n=n,
