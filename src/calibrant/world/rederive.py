@@ -109,6 +109,10 @@ def _unlike(said: Resolution, derived: Finding, outcome: Outcome | None) -> str 
     forms = [derived if outcome is None else in_outcome(outcome, form) for form in _forms(derived)]
     if any(_key(said.status, said.value, said.basis, said.due) == _key_of(form) for form in forms):
         return None
+    first = forms[0]
+    if isinstance(derived.value, list) and _members(said.value) == _members(first.value):
+        said_it = _key(said.status, first.value, said.basis, said.due)
+        return None if said_it == _key_of(first) else "it holds a value beside a status that has none"
     form = forms[0]
     gives = form.status if form.value is None else f"{form.status} {quote(form.value)}"
     says = said.status if said.value is None else f"{said.status} {quote(said.value)}"
@@ -130,6 +134,11 @@ def _forms(finding: Finding) -> list[Finding]:
     value = finding.value
     as_fraction = [_fraction(one) for one in value] if isinstance(value, list) else _fraction(value)
     return [finding, replace(finding, value=as_fraction)]
+
+
+def _members(value: object) -> list[str] | None:
+    """The members of a list of facts, whole numbers among fractions written alike."""
+    return sorted({str(one).removesuffix(".0") for one in value}) if isinstance(value, list | tuple) else None
 
 
 def _fraction(value: Any) -> Any:
