@@ -465,3 +465,23 @@ def test_an_entry_is_found_by_its_number_and_none_beyond_the_last(tmp_path: Path
         for seq in (2, -1):
             with pytest.raises(CheckFailed, match=f"has no entry {seq}"):
                 ledger.entry(seq)
+
+
+def test_a_store_is_for_its_owners_eyes_alone_and_a_copy_is_read_by_whoever_received_it(path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with Ledger.create(path) as ledger:
+            ledger.append([Draft("note", "a", b"{}")])
+            files = [
+                file for file in path.parent.iterdir() if file.name.startswith(path.name) and file.suffix != ".lock"
+            ]
+            assert len(files) > 1
+            assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o600
+    copy = path.with_name("received.db")
+    copy.write_bytes(path.read_bytes())
+    copy.chmod(0o444)
+    with Ledger.open(copy, write=False) as ledger:
+        assert (ledger.count(), list(ledger.audit())) == (1, [])
