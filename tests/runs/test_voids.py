@@ -9,6 +9,7 @@ import pytest
 
 from calibrant.errors import InputError
 from calibrant.records.grounding import Label
+from calibrant.report.voids import voids_view
 from calibrant.runs.run import Run, run
 from calibrant.runs.voids import voids_in
 from calibrant.world.base import Allow
@@ -45,6 +46,21 @@ def test_what_a_resolver_found_is_listed_with_its_fact_and_its_place(tmp_path) -
     assert first.why == "the fact stands in what the seat was shown"
     assert (second.challenge, second.fact, second.places, second.by) == ("p1-out", "yes, Ole", (), "facts")
     assert second.why == "a source found its fact"
+
+
+@pytest.mark.parametrize(
+    ("gone", "said"), [(1, "1 out-half answer is void: its fact"), (2, "2 out-half answers are void: their fact")]
+)
+def test_one_void_half_is_spoken_of_as_one(tmp_path, gone: int, said: str) -> None:
+    halves = [half for number in range(2) for half in pair(number, "1000")]
+    for half in halves[1::2][:gone]:
+        half["resolver"] = {"kind": "facts", "value": "1"}
+    result = run(write_board(tmp_path, halves), Told(lambda _: reply("decline")), runs=tmp_path / "runs")
+    assert any(text.startswith(said) for text in result.scorecard().warnings)
+    sentence = voids_view(voids_in(result.folder), "latest").sentence
+    asked = "what it asks" if gone == 1 else "what they ask"
+    paid = "its pair is not scored" if gone == 1 else "their pairs are not scored"
+    assert asked in sentence and sentence.endswith(f"{paid}.")
 
 
 GRID = [{"name": "below", "covers": "[0, 848484)"}, {"name": "above", "covers": "[848484, 900000]"}]

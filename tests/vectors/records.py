@@ -350,7 +350,10 @@ RECORDS: dict[type[Record], list[dict[str, Any]]] = {
             "ledger_root": C,
             "complete": True,
             "sentence": "Of the one decided pair of this board, 1 passed.",
-            "results": [{**SLICE, "confidence": CONFIDENCE}],
+            "results": [
+                {**SLICE, "confidence": CONFIDENCE},
+                {**SLICE, "by": "seat", "name": "platform", "confidence": {**CONFIDENCE, "unreadable": 2}},
+            ],
             "results_sha256": D,
             "null_policies": [
                 {
