@@ -65,6 +65,29 @@ def test_what_a_seat_holds_counts_where_the_out_half_is_the_same_question(tmp_pa
         assert said(tmp_path, resolver, head=head) == []
 
 
+@pytest.mark.parametrize(
+    ("resolver", "outcome", "shown"),
+    [
+        ({"kind": "facts", "value": "IBM Corporation"}, {"kind": "text", "aliases": ["Big Blue"]}, "big blue"),
+        ({"kind": "facts", "value": "2024-03-01"}, {"kind": "date"}, "1 March 2024"),
+        ({"kind": "facts", "value": 1500}, {"kind": "number", "unit": "MB"}, "1.5 GB"),
+        ({"kind": "facts", "file": "facts.jsonl", "key": "a"}, {"kind": "number", "unit": "s"}, "848484000 ms"),
+    ],
+)
+@pytest.mark.parametrize("place", ["prompt", "title"])
+def test_a_fact_in_another_form_is_found_wherever_it_is_shown(
+    tmp_path: Path, resolver: dict[str, Any], outcome: dict[str, Any], shown: str, place: str
+) -> None:
+    (tmp_path / "facts.jsonl").write_text(json.dumps({"key": "a", "value": int(FACT)}), encoding="utf-8")
+    in_half, out_half = pair(0, FACT)
+    changed = {"prompt": f"Is it {shown}?"} if place == "prompt" else {"evidence": [{"title": shown, "text": "x"}]}
+    source = {"kind": "withheld", "of": "p0-in", "source": resolver}
+    halves = [{**in_half, "outcome": outcome, "resolver": resolver}, {**out_half, "outcome": outcome, **changed}]
+    halves[1]["resolver"] = source
+    (problem,) = [str(problem) for problem in check(write_board(tmp_path, halves)).problems]
+    assert f"in the {'prompt' if place == 'prompt' else 'evidence'} of its out-half" in problem
+
+
 @pytest.mark.parametrize("kind", IN_FILES)
 def test_what_shows_nothing_or_nothing_distinctive_passes(tmp_path: Path, kind: str) -> None:
     assert said(tmp_path, IN_FILES[kind]) == []

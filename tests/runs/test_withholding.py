@@ -21,7 +21,7 @@ from calibrant.world.base import Allow
 from calibrant.world.registry import World
 
 FACT = "hippopotamus"
-PRINTS = [sys.executable, "-c", f"print('the {FACT}')"]
+PRINTS = [sys.executable, "-c", "print('the hippo' + 'potamus')"]
 
 
 def in_half(name: str = "one-in", **changed: Any) -> dict[str, Any]:
@@ -98,6 +98,27 @@ def test_an_out_half_is_derived_and_its_board_passes_the_check(tmp_path: Path) -
             "challenges[0].evidence[1]: found the fact",
         ),
         ({}, {"evidence": [{"capture": PRINTS}]}, "seats[0].evidence[0]: found the fact"),
+        ({}, {"evidence": [{"title": f"the {FACT}", "text": "x"}]}, "seats[0].evidence[0].title: found the fact"),
+        (
+            {"evidence": [{"text": FACT}, {"title": f"Of a {FACT}", "text": "x", "settles": False}]},
+            {},
+            "challenges[0].evidence[1].title: found the fact",
+        ),
+        ({}, {"evidence": [{"capture": ["true", FACT]}]}, "seats[0].evidence[0].capture: found the fact"),
+        (
+            {"outcome": {"kind": "text", "aliases": ["river horse"]}, "prompt": "Is it a River Horse?"},
+            {},
+            'challenges[0].prompt: found the fact "river horse"',
+        ),
+        (
+            {
+                "outcome": {"kind": "date"},
+                "resolver": {"kind": "facts", "value": "2024-03-01"},
+                "prompt": "1 March 2024?",
+            },
+            {},
+            'challenges[0].prompt: found the fact "1 March 2024"',
+        ),
         ({"evidence": None}, {}, "which holds no evidence of its own"),
         ({"evidence": [{"text": FACT, "settles": False}]}, {}, "whose evidence is all marked `settles: false`"),
         ({"resolver": {"kind": "file", "file": "none.txt"}}, {}, "which is not settled here"),
@@ -229,3 +250,10 @@ def test_nothing_is_found_that_is_not_distinctive(fact: Any) -> None:
     text = " ".join(map(str, fact)) if isinstance(fact, list) else str(fact)
     if stands_in(fact, text):
         assert is_distinctive(fact)
+
+
+def test_what_may_be_the_fact_is_left_to_its_author(tmp_path: Path) -> None:
+    day = {"outcome": {"kind": "date"}, "resolver": {"kind": "facts", "value": "2024-03-01"}}
+    either = in_half(**day, prompt="Was it before 03/01/2024?", evidence=[{"text": "2024-03-01"}])
+    (half,) = derived(board(tmp_path, either)).out_halves
+    assert half.notes == ('"03/01/2024" is still shown and may be its fact: look yourself',)

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from calibrant.errors import InputError, Problem, Where, quote
-from calibrant.grounding.held import as_written, held
+from calibrant.grounding.held import as_written, held, held_text
 from calibrant.grounding.leak import stands_in
 from calibrant.grounding.match import read_fact
 from calibrant.grounding.options import check_options, covering, write_covering
 from calibrant.grounding.policies import POLICIES, Policy, paid
 from calibrant.grounding.room import check_room, missed_by
+from calibrant.grounding.tells import forms_of, is_one_of_several
 from calibrant.grounding.width import extent
 from calibrant.records.board import BoardHeader, Challenge
 from calibrant.records.outcome import Interval, Number, Set
@@ -256,22 +257,24 @@ def _leaks(in_half: Challenge, out_half: Challenge, header: BoardHeader) -> Iter
     """The target, or a fact that stands in the board itself, in what the out-half shows."""
     seat = header.seat(out_half.seat)
     shown = list(held(out_half, seat, as_written(seat, out_half)))
-    for fact in _known_facts(in_half):
-        place = next((piece.field for piece in shown if stands_in(fact, piece.text)), None)
+    together = held_text(shown)
+    for fact, forms in _known_facts(in_half, together):
+        place = next((piece.field for piece in shown if any(stands_in(form, piece.text) for form in forms)), None)
         if place is not None:
             found = f"the fact {quote(str(fact))} of {quote(in_half.id)} in the {place} of its out-half"
             yield Problem(found, f"an out-half whose {place} does not give the fact away", None, Where(field=place))
             return
 
 
-def _known_facts(in_half: Challenge) -> Iterator[object]:
+def _known_facts(in_half: Challenge, shown: str) -> Iterator[tuple[object, tuple[object, ...]]]:
+    """Each fact that stands in the board itself, with the forms in which it would give itself away in ``shown``."""
     if in_half.target is not None and len(in_half.target.split()) <= 12:
-        yield in_half.target
+        yield in_half.target, (in_half.target,)
     inline = in_half.resolver.params.get("value") if in_half.resolver is not None else None
-    if isinstance(in_half.outcome, Set):
-        yield inline
-    else:
-        yield from inline if isinstance(inline, list) else [inline]
+    if inline is None or is_one_of_several(in_half.outcome, inline, shown):
+        return
+    for fact in inline if isinstance(inline, list) and not isinstance(in_half.outcome, Set) else [inline]:
+        yield fact, forms_of(in_half.outcome, fact, shown)
 
 
 def _sources(challenge: Challenge) -> Iterator[Problem]:

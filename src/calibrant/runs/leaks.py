@@ -11,6 +11,7 @@ from calibrant.grounding.held import Held, as_written, held, held_text
 from calibrant.grounding.leak import stands_in
 from calibrant.grounding.options import check_options
 from calibrant.grounding.room import missed_by
+from calibrant.grounding.tells import forms_of
 from calibrant.records.board import BoardHeader, Challenge
 from calibrant.runs.waiting import blocking
 from calibrant.world.base import Finding, Question, Raw
@@ -85,8 +86,8 @@ class FileFacts:
         everything = Question(pair.out_half.id, outcome=pair.out_half.outcome, shown=held_text(shown))
         if not is_shown(value, everything):
             return
-        members = value if isinstance(value, list) else [value]
-        hits = (piece.field for piece in shown if any(stands_in(member, piece.text) for member in members))
+        forms = forms_of(pair.out_half.outcome, value, everything.shown)
+        hits = (piece.field for piece in shown if any(stands_in(form, piece.text) for form in forms))
         name = next(hits, shown[0].field)
         found = f"the fact of {quote(pair.in_half.id)}, which was read now, in the {name} of its out-half"
         inner = ".".join(part for part in (pair.place.field, name) if part)

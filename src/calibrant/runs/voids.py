@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from calibrant.grounding.held import places_of
+from calibrant.grounding.held import held_text, places_of
+from calibrant.grounding.tells import forms_of
 from calibrant.ledger.store import Ledger
 from calibrant.records.board import Challenge
 from calibrant.records.grounding import Fact, Label, Resolution
-from calibrant.records.outcome import Set
 from calibrant.runs.folder import RUN_DB
 from calibrant.runs.plan import Task, task_of
 from calibrant.runs.source import RunSource
@@ -99,9 +99,8 @@ def _void(source: RunSource, challenge: Challenge, tasks: Iterable[Task], found:
 
 
 def _places(source: RunSource, challenge: Challenge, found: _Found) -> tuple[str, ...]:
-    """Where in what the seat was shown the fact can be read, as its source wrote it or in its written form."""
-    forms: list[object] = []
-    for fact in (found.raw, found.fact):
-        several = isinstance(fact, list | tuple) and not isinstance(challenge.outcome, Set)
-        forms.extend(fact if several else [fact])  # type: ignore[arg-type] # a list, where there are several
-    return places_of(forms, source.held(challenge))
+    """Where in what the seat was shown the fact can be read, in any form in which it is right."""
+    pieces = source.held(challenge)
+    together = held_text(pieces)
+    forms = [form for fact in (found.raw, found.fact) for form in forms_of(challenge.outcome, fact, together)]
+    return places_of(forms, pieces)

@@ -11,7 +11,8 @@ from calibrant.errors import InputError, Problem, Where, nearest, quote
 from calibrant.grounding.folding import fold, holds_words
 from calibrant.grounding.held import title_of
 from calibrant.grounding.leak import is_distinctive, stands_in
-from calibrant.grounding.match import read_fact
+from calibrant.grounding.match import also_called, read_fact
+from calibrant.grounding.tells import Form, doubtful, forms_of
 from calibrant.records.board import Challenge, Evidence, Source
 from calibrant.records.outcome import Categorical, Set
 from calibrant.runs.assembly import withhold
@@ -165,6 +166,9 @@ def shown(challenge: Challenge, board: Board) -> Iterator[Piece]:
 def _pieces(evidence: Iterable[Evidence], field: str, name: str, start: int = 0) -> Iterator[Piece]:
     for number, piece in enumerate(evidence, start):
         title = title_of(piece)
+        if title:
+            part = "title" if piece.title is not None else "capture"
+            yield Piece(f"{field}[{number}].{part}", f"the title of {name}", title)
         yield Piece(f"{field}[{number}]", f"{name} ({title})" if title else name, piece.text, piece.capture)
 
 
@@ -227,16 +231,26 @@ def _look(in_half: Challenge, board: Board, said: Mapping[str, Finding]) -> _Loo
     if finding.status == "pending":
         looked.notes.append("its fact is not known yet, so it could not be looked for: look yourself")
         return looked
-    facts = _facts(in_half, finding)
-    if isinstance(facts, Problem):
-        looked.problems.append(facts)
+    value = _value(in_half, finding)
+    if isinstance(value, Problem):
+        looked.problems.append(value)
         return looked
-    if not any(is_distinctive(fact) for fact in facts):
-        looked.notes.append(f"its fact, {_masked(facts[0])}, is not distinctive: look yourself")
-        return looked
-    _search(in_half, facts, board, said, looked)
-    _see_whether_it_settles(in_half, facts, looked)
+    _look_for(in_half, value, list(_texts(in_half, board, said, looked)), looked)
     return looked
+
+
+def _look_for(in_half: Challenge, value: Raw, pieces: Sequence[Piece], looked: _Looked) -> None:
+    """Look for a fact in what is still shown; what no search can tell is left to the author."""
+    assert in_half.outcome is not None
+    together = "\n".join(piece.text or "" for piece in pieces)
+    forms = forms_of(in_half.outcome, value, together)
+    if not any(map(is_distinctive, forms)):
+        looked.notes.append(f"its fact, {_masked(value)}, is not distinctive: look yourself")
+        return
+    _search(in_half, forms, pieces, together, looked)
+    for said in doubtful(in_half.outcome, value, together) if not looked.problems else ():
+        looked.notes.append(f"{_masked(said)} is still shown and may be its fact: look yourself")
+    _see_whether_it_settles(in_half, value, looked)
 
 
 def _without_evidence(in_half: Challenge) -> Iterator[Problem]:
@@ -253,8 +267,8 @@ def _without_evidence(in_half: Challenge) -> Iterator[Problem]:
         yield Problem(found, "evidence that settles it", "Take the mark from the piece that does.", place)
 
 
-def _facts(in_half: Challenge, finding: Finding) -> list[Raw] | Problem:
-    """The fact in each form in which it could stand in a text, or why there is none."""
+def _value(in_half: Challenge, finding: Finding) -> Raw | Problem:
+    """The fact as its source wrote it, or why there is none that can be looked for."""
     assert in_half.outcome is not None
     if finding.status != "fact" or finding.value is None:
         found = f"{quote(in_half.id)}, which is not settled here ({finding.reason or finding.status})"
@@ -264,42 +278,39 @@ def _facts(in_half: Challenge, finding: Finding) -> list[Raw] | Problem:
     if isinstance(read, Unread):
         found = f"a fact that does not fit the outcome ({read.reason})"
         return Problem(found, f"a fact of the outcome {quote(in_half.outcome.kind)}", None, Where(field="resolver"))
-    written: Raw = list(read) if isinstance(read, tuple) else read
-    forms = [finding.value, written] if written != finding.value else [finding.value]
-    if isinstance(in_half.outcome, Set):
-        return forms
-    return [member for form in forms for member in (form if isinstance(form, list) else [form])]
+    return finding.value
 
 
-def _search(
-    in_half: Challenge, facts: Sequence[Raw], board: Board, said: Mapping[str, Finding], looked: _Looked
-) -> None:
-    """Look for the fact in each piece that is still shown, then in all of them together."""
-    texts: list[str] = []
+def _texts(in_half: Challenge, board: Board, said: Mapping[str, Finding], looked: _Looked) -> Iterator[Piece]:
+    """Each piece that is still shown with its text, captures as they are now; one that could not be taken is noted."""
     for piece in shown(in_half, board):
-        text = piece.text or ""
-        if piece.source is not None:
-            captured = said[_key(piece.source, None)]
-            if captured.status != "fact" or not captured.evidence:
-                why = captured.reason or captured.status
-                looked.notes.append(
-                    f"{piece.name} could not be taken now ({why}), so it was not searched: look yourself"
-                )
-                continue
-            text = captured.evidence[0].decode("utf-8", "replace")
-        texts.append(text)
-        _hold(in_half, facts, piece, text, looked)
+        if piece.source is None:
+            yield piece
+            continue
+        captured = said[_key(piece.source, None)]
+        if captured.status == "fact" and captured.evidence:
+            yield piece._replace(text=captured.evidence[0].decode("utf-8", "replace"))
+            continue
+        why = captured.reason or captured.status
+        looked.notes.append(f"{piece.name} could not be taken now ({why}), so it was not searched: look yourself")
+
+
+def _search(in_half: Challenge, facts: Sequence[Form], pieces: Sequence[Piece], together: str, looked: _Looked) -> None:
+    """Look for the fact in each piece that is still shown, then in all of them together."""
+    for piece in pieces:
+        _hold(in_half, facts, piece, looked)
     if not looked.problems and not looked.notes:
-        _hold(in_half, facts, Piece("", "what is still shown, taken together", None), "\n".join(texts), looked)
+        _hold(in_half, facts, Piece("", "what is still shown, taken together", together), looked)
 
 
-def _hold(in_half: Challenge, facts: Sequence[Raw], piece: Piece, text: str, looked: _Looked) -> None:
+def _hold(in_half: Challenge, facts: Sequence[Form], piece: Piece, looked: _Looked) -> None:
+    text = piece.text or ""
     fact = next((fact for fact in facts if stands_in(fact, text)), None)
     if fact is None:
         return
     others = _other_choices(in_half, fact)
     if others is not None:
-        if not any(holds_words(text, other) for other in others):
+        if not any(holds_words(text, form) for other in others for form in other):
             looked.notes.append(
                 f"its fact is one of the answers to choose from and stands in {piece.name}: look yourself"
             )
@@ -317,24 +328,28 @@ def _fix(field: str) -> str:
     return "Take it out there, or ask for a fact that does not stand there."
 
 
-def _other_choices(in_half: Challenge, fact: Raw) -> list[str] | None:
-    """Where the question lists the answers to choose from, and the fact is one of them: the others."""
-    listed = in_half.outcome.values if isinstance(in_half.outcome, Categorical | Set) else ()
+def _other_choices(in_half: Challenge, fact: Form) -> list[tuple[str, ...]] | None:
+    """Where the question lists the answers to choose from, and the fact is one of them: the others, in each form."""
+    outcome = in_half.outcome
+    listed = outcome.values if isinstance(outcome, Categorical | Set) else ()
+    assert outcome is not None
+    called = [(value, *also_called(outcome, value)) for value in listed]
     members = {fold(str(member)) for member in (fact if isinstance(fact, list) else [fact])}
-    others = [value for value in listed if fold(value) not in members]
+    others = [forms for forms in called if members.isdisjoint(map(fold, forms))]
     return others if len(others) + len(members) == len(listed) else None
 
 
-def _see_whether_it_settles(in_half: Challenge, facts: Sequence[Raw], looked: _Looked) -> None:
+def _see_whether_it_settles(in_half: Challenge, value: Raw, looked: _Looked) -> None:
     withheld = [piece for piece in in_half.evidence if piece.settles]
     texts = [piece.text for piece in withheld if piece.text is not None]
-    if len(texts) == len(withheld) and not any(stands_in(fact, text) for fact in facts for text in texts):
+    forms = forms_of(in_half.outcome, value, "\n".join(texts))
+    if len(texts) == len(withheld) and not any(stands_in(form, text) for form in forms for text in texts):
         looked.notes.append(
             "its fact does not stand word for word in the evidence that is withheld: does it settle it?"
         )
 
 
-def _masked(fact: Raw) -> str:
+def _masked(fact: Form) -> str:
     """The fact as a message may give it: how it starts, where it is long."""
     text = ("yes" if fact else "no") if isinstance(fact, bool) else str(fact)
     if len(text) <= LONGEST_SAID:

@@ -8,13 +8,12 @@ from typing import Any, Final
 
 from calibrant import canonical
 from calibrant.errors import InputError
-from calibrant.grounding.folding import fold
-from calibrant.grounding.leak import stands_in
 from calibrant.grounding.match import read_fact
+from calibrant.grounding.tells import gives_away
 from calibrant.records.base import Record
 from calibrant.records.board import Source
 from calibrant.records.grounding import ResolverIdentity
-from calibrant.records.outcome import Categorical, Outcome, Set
+from calibrant.records.outcome import Outcome
 from calibrant.records.types import Id, Instant, Name, Prose
 from calibrant.units import Unread
 from calibrant.values import format_instant
@@ -212,30 +211,12 @@ def disclosed(resolver: Resolver) -> list[str]:
 
 
 def is_shown(value: Raw, question: Question) -> bool:
-    """Whether the fact can be read off what the seat was shown.
+    """Whether the fact can be read off what the seat was shown, in any form in which it is right.
 
     Where the fact is one of the answers that the outcome lists to choose from, and others of them were shown too,
     showing it gives nothing away.
     """
-    members = [str(member) for member in (value if isinstance(value, list) else [value])]
-    if isinstance(value, bool) or not question.shown:
-        return False
-    choices, named = _choices(question.outcome), {fold(member) for member in members}
-    if named <= set(choices) and any(
-        stands_in(choice, question.shown) for form, choice in choices.items() if form not in named
-    ):
-        return False
-    if isinstance(question.outcome, Set):
-        return stands_in(members, question.shown)
-    return any(stands_in(member, question.shown) for member in members)
-
-
-def _choices(outcome: Outcome | None) -> dict[str, str]:
-    """The answers that an outcome lists, by their folded form."""
-    if outcome is None:
-        return {}
-    listed = outcome.values if isinstance(outcome, Categorical | Set) else ()
-    return {fold(name): name for name in (*listed, *(option.name for option in outcome.options))}
+    return bool(question.shown) and gives_away(question.outcome, value, question.shown)
 
 
 def written(outcome: Outcome | None, settled: Finding) -> Raw | None:
