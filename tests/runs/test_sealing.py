@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -506,6 +507,35 @@ def test_what_a_check_refuses_is_not_sealed(tmp_path, rows) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["board.jsonl"]
 
 
+def test_spellings_of_every_value_tell_nothing(tmp_path) -> None:
+    aliases = {"Inger Holm": ["I. Holm"], "Ann Ferry": ["A. Ferry"]}
+    outcome = {"kind": "categorical", "values": list(aliases), "aliases": aliases}
+    sealed(tmp_path, write_board(tmp_path, pair(0, "Inger Holm", outcome=outcome)))
+
+
+SEAL_AGAIN = """
+import resource, sys
+from pathlib import Path
+from calibrant.runs.boards import load_board
+from calibrant.runs.sealing import seal_board
+board = load_board(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[4]),) * 2)
+seal_board(board, Path(sys.argv[2]), Path(sys.argv[3]), force=True)
+"""
+
+
+@pytest.mark.parametrize("room", [1, 900, 1_500, 2_500])
+def test_a_full_disk_leaves_a_published_board_and_its_answers_as_they_were(tmp_path, room) -> None:
+    board, public, answers = sealed(tmp_path)
+    before = public.read_bytes(), answers.read_bytes()
+    assert room < max(map(len, before))
+    again = [sys.executable, "-c", SEAL_AGAIN, str(board.source), str(public), str(answers), str(room)]
+    failed = subprocess.run(again, capture_output=True, text=True, check=False)
+    assert "MachineError" in failed.stderr
+    assert (public.read_bytes(), answers.read_bytes()) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted({"board.jsonl", public.name, answers.name})
+
+
 def test_a_folder_that_is_not_there_leaves_nothing_behind(tmp_path) -> None:
     with pytest.raises(MachineError, match="could not be written"):
         seal_board(load_board(mixed(tmp_path)), tmp_path / "public.jsonl", tmp_path / "gone" / "answers.jsonl")
@@ -531,6 +561,7 @@ def test_a_sealed_board_is_not_sealed_again_and_one_without_answers_not_at_all(t
         {"kind": "text", "aliases": ["I. Holm"]},
         {"kind": "categorical", "open": True, "aliases": {"Debian": ["debian gnu/linux"]}},
         {"kind": "set", "aliases": {"a": ["b"]}},
+        {"kind": "categorical", "values": ["Inger Holm", "Ann Ferry"], "aliases": {"Inger Holm": ["I. Holm"]}},
     ],
 )
 def test_aliases_that_give_the_fact_away_are_refused_unless_they_are_wanted(tmp_path, outcome) -> None:

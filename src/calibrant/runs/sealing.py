@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
@@ -24,7 +24,9 @@ from pydantic import JsonValue
 
 from calibrant import canonical
 from calibrant.errors import InputError, MachineError, Problem, Where, quote
+from calibrant.grounding.folding import fold
 from calibrant.grounding.leak import stands_in
+from calibrant.grounding.tells import forms_of
 from calibrant.records.board import BoardHeader, Challenge, Evidence, Seat, Source
 from calibrant.records.outcome import Categorical, Set, Text
 from calibrant.records.profile import Profile
@@ -95,7 +97,8 @@ def seal_board(
     check(board, allow=allow).refuse()
     shown: dict[str, list[str]] = defaultdict(list)
     running, count = hashlib.sha256(), 0
-    with _whole(public, _PUBLIC) as out, _whole(answers, _PRIVATE) as private, tempfile.TemporaryFile() as kept:
+    places = {public: _PUBLIC, answers: _PRIVATE}
+    with _whole_together(places) as (out, private), tempfile.TemporaryFile() as kept:
         _write_line(out, _head(board.header, profile))
         for challenge in board.challenges:
             closed, answer = sealed_challenge(challenge, salt)
@@ -190,19 +193,19 @@ def _refuse_unsealable(board: Board, *, publish_aliases: bool) -> None:
 
 
 def _names_the_fact(challenge: Challenge) -> bool:
-    """Whether other spellings stand beside an open outcome: of what, if not of the fact?"""
+    """Whether other spellings stand beside an outcome, and not of each of its values: of what, if not of the fact?"""
     outcome = challenge.outcome
     if isinstance(outcome, Text):
         return bool(outcome.aliases)
-    if isinstance(outcome, Categorical):
-        return outcome.open and bool(outcome.aliases)
-    return isinstance(outcome, Set) and not outcome.values and bool(outcome.aliases)
+    if not isinstance(outcome, Categorical | Set) or not outcome.aliases:
+        return False
+    spelled = {fold(name) for name in outcome.aliases}
+    return not outcome.values or not {fold(value) for value in outcome.values} <= spelled
 
 
 def _shown_in(answer: SealedAnswer, challenge: Challenge, header: BoardHeader) -> Iterator[str]:
     """The places of the published board in which the target or a fact that stands in the board can be read."""
     value = kept_back(answer.source).params.get("value") if answer.source is not None else None
-    facts = [fact for fact in (answer.target, *(value if isinstance(value, list) else [value])) if fact is not None]
     seat = header.seat(challenge.seat)
     names = (challenge.id, challenge.pair_id or "", challenge.attribute)
     places = {
@@ -215,7 +218,8 @@ def _shown_in(answer: SealedAnswer, challenge: Challenge, header: BoardHeader) -
         "title of the board": (header.title or "",),
     }
     for place, texts in places.items():
-        if any(stands_in(fact, text) for fact in facts for text in texts):
+        forms = () if value is None else forms_of(challenge.outcome, value, "\n".join(texts))
+        if any(stands_in(fact, text) for fact in (answer.target, *forms) for text in texts):
             yield place
 
 
@@ -333,21 +337,48 @@ def _is_ignored(path: Path, folder: Path) -> bool:
 @contextmanager
 def _whole(path: Path, mode: int) -> Iterator[IO[bytes]]:
     """A file that is there whole, with that mode, once the block has ended well; else not at all."""
-    try:
+    with _whole_together({path: mode}) as (file,):
+        yield file
+
+
+@contextmanager
+def _whole_together(places: Mapping[Path, int]) -> Iterator[list[IO[bytes]]]:
+    """Files that are there whole, with their modes, once the block has ended well; else none of them.
+
+    None takes its place before all are on the disk: a board whose answers were replaced without it could never be
+    opened again.
+    """
+    with ExitStack() as drafts:
+        files = [drafts.enter_context(_draft(path)) for path in places]
+        yield files
+        for file, (path, mode) in zip(files, places.items(), strict=True):
+            with _named(path):
+                file.flush()
+                os.fchmod(file.fileno(), mode)
+                os.fsync(file.fileno())
+        for file, path in zip(files, places, strict=True):
+            with _named(path):
+                Path(file.name).replace(path)
+
+
+@contextmanager
+def _draft(path: Path) -> Iterator[IO[bytes]]:
+    """A file beside the place that it is meant for; gone afterwards, where it did not take that place."""
+    with _named(path):
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as failed:
-        raise _not_written(path, failed) from failed
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with open(temporary, "wb", opener=lambda *_: descriptor) as file, _named(path):
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(path)
-    except OSError as failed:
-        raise _not_written(path, failed) from failed
     finally:
         Path(temporary).unlink(missing_ok=True)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as failed:
+        raise _not_written(path, failed) from failed
 
 
 def _not_written(path: Path, failed: OSError) -> MachineError:
