@@ -21,6 +21,8 @@ from calibrant.world.base import Finding, Question, in_outcome
 from calibrant.world.rederive import _KINDS, contradiction
 from calibrant.world.registry import BUILT_IN, World
 from tests.world.asking import ask_world, source, world_at
+from tests.world.serving import said as said_by
+from tests.world.serving import serve
 
 SEALED = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = SEALED + timedelta(days=1)
@@ -203,3 +205,35 @@ def test_a_source_nested_without_end_is_refused() -> None:
         nested = {"kind": "future", "due": "2020-01-01T00:00:00Z", "source": nested}
     said = says("future", "fact", "1", [b'{"source":null,"value":"1"}'])
     assert "nested too deep" in str(contradiction(Source.model_validate(nested), QUESTION, said, [STATEMENT]))
+
+
+def test_what_a_host_answers_is_what_its_evidence_gives(tmp_path: Path) -> None:
+    answers = {"/fact": said_by("salt", Age="3", Server="a  b"), "/gone": said_by("no", "410 Gone"), "/none": said_by()}
+    with serve(answers) as server:
+        world = world_at(tmp_path, lambda: LATER, hosts=[server.host])
+        asked = [
+            {"url": server.url("/fact")},
+            {"url": server.url("/fact?a=b"), "header": "Age", "read": "number"},
+            {"url": server.url("/fact"), "header": "Server"},
+            {"url": server.url("/fact"), "header": "X-None"},
+            {"url": server.url("/gone"), "absent": [410]},
+            {"url": server.url("/gone")},
+            {"url": server.url("/none"), "read": "status"},
+        ]
+        statuses = [honest(world, source("http", **one)).status for one in asked]
+    assert {"fact", "no-record", "error"} == set(statuses)
+
+
+@pytest.mark.parametrize("name", ["test_a[1]", "t.py::test_a[1]"])
+def test_a_measurement_comes_back_from_its_evidence_and_not_from_before_the_commitment(name) -> None:
+    params = {"benchmark": {"file": "b.json", "name": name}}
+    said = {"benchmark": "t.py::test_a[1]", "file": "b.json", "sha256": EMPTY, "statistic": "mean", "value": "0.5"}
+
+    def judged(when: str) -> str | None:
+        evidence = [canonical.encode({**said, "datetime": when})]
+        asked = Source(kind="measurement", params=params)
+        return contradiction(asked, QUESTION, says("measurement", "fact", "0.5 s", evidence), evidence)
+
+    assert judged("2026-01-01T06:00:00Z") is None
+    assert "not between" in str(judged("2025-12-31T06:00:00Z"))
+    assert "not between" in str(judged("2026-01-03T06:00:00Z"))
