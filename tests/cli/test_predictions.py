@@ -72,7 +72,7 @@ def test_observe_settles_a_prediction_and_a_second_answer_is_said_with_both(made
     assert invoke("predictions", "observe", "rain", "no").code == 0
     again = invoke("predictions", "observe", "rain", "yes")
     assert again.code == 1
-    assert "what was said first counts" in again.out
+    assert '"it happened" was observed after "it did not happen": the first counts' in again.out
     assert "rain: it did not happen; on " in invoke("predictions", "show").out
     document = json.loads(invoke("predictions", "observe", "rain", "yes", "--json").out)
     assert [later["value"] for later in document["contradictions"]] == ["1"]
@@ -114,9 +114,47 @@ def test_import_seals_settles_and_is_done_once(tmp_path: Path) -> None:
     assert invoke("predictions", "observe", "Snow", "yes").code == 0
     path.write_text(FORECASTS.replace("0.7,,", "0.7,no,"), encoding="utf-8")
     changed = invoke("predictions", "import", path, "--format", "table")
+    assert changed.code == 1
     assert "Snow" in changed.out
     assert "it did not happen; the book says that it happened, which counts" in " ".join(changed.out.split())
     assert invoke("predictions", "verify", "--imported").code == 0
+
+
+def test_a_newer_file_of_another_name_settles_and_cannot_improve_a_probability(tmp_path: Path) -> None:
+    (tmp_path / "days.csv").write_text(FORECASTS, encoding="utf-8")
+    (tmp_path / "newer.csv").write_text(FORECASTS.replace("0.7,,", "0.7,yes,"), encoding="utf-8")
+    (tmp_path / "better.csv").write_text(FORECASTS.replace("0.8", "0.1"), encoding="utf-8")
+    assert invoke("predictions", "import", "days.csv", "--format", "table").code == 0
+    newer = invoke("predictions", "import", "newer.csv", "--format", "table")
+    assert (newer.code, newer.out.splitlines()[0]) == (0, "0 forecasts of newer.csv were sealed, and 1 settled.")
+    better = invoke("predictions", "import", "better.csv", "--format", "table")
+    assert better.code == 1
+    assert '"Rain on Tuesday" has the probability 0.1, sealed was 0.8, which counts' in " ".join(better.out.split())
+
+
+def test_every_next_command_names_the_book_that_it_is_about(tmp_path: Path) -> None:
+    (tmp_path / "days.csv").write_text(FORECASTS, encoding="utf-8")
+    runs = ("--runs", "my runs")
+    calibrant.predict("rain", event=True, runs="my runs")
+    for words, options in (
+        (("import", "days.csv", "--format", "table"), "--runs 'my runs' --imported"),
+        (("verify", "--imported"), "--runs 'my runs' --imported"),
+        (("verify",), "--runs 'my runs'"),
+        (("resolve",), "--runs 'my runs'"),
+        (("observe", "rain", "yes"), "--runs 'my runs'"),
+    ):
+        done = invoke("predictions", *words, *runs)
+        assert done.code == 0
+        assert f"calibrant predictions show {options}  " in done.out
+    root = json.loads(invoke("predictions", "verify", "--imported", *runs, "--json").out)["ledger_root"]
+    kept = invoke("predictions", "verify", "--imported", *runs).out
+    assert f"calibrant predictions verify --runs 'my runs' --imported --root {root}" in kept
+
+
+def test_what_cannot_be_a_root_is_refused(made: None) -> None:
+    done = invoke("predictions", "verify", "--root", "abc")
+    assert done.code == 2
+    assert '--root: found "abc"; expected a root: 64 hexadecimal digits' in done.err
 
 
 def test_of_two_files_with_a_bad_row_nothing_is_sealed(tmp_path: Path) -> None:

@@ -217,8 +217,37 @@ def test_a_table_has_its_columns_named(tmp_path: Path) -> None:
     path.write_text("ID,p,came,who,text\n1,0.2,no,Inger,Rain?\n2,0.9,,Inger,Snow?\n", encoding="utf-8")
     columns = {"id": "ID", "probability": "p", "outcome": "came", "by": "who", "name": "text"}
     one, two = read_forecasts(path, "table", columns).forecasts()
-    assert (one.key, one.name, one.by, one.probability, one.share) == ("days/1", "Rain?", "Inger", 0.2, "0")
+    assert (one.key, one.name, one.by, one.probability, one.share) == ("Inger/1", "Rain?", "Inger", 0.2, "0")
     assert two.share is None
+
+
+def test_a_forecast_of_a_table_is_the_same_in_whichever_file_it_comes(tmp_path: Path) -> None:
+    row = {"id": 1, "probability": "20%"}
+    first, second = (jsonl_file(tmp_path / name, row) for name in ("days.jsonl", "newer.jsonl"))
+    (one,), (two,) = read_forecasts(first, "table").forecasts(), read_forecasts(second, "table").forecasts()
+    assert (one.id, one.probability) == (two.id, 0.2)
+    (signed,) = read_forecasts(first, "table", by="Inger").forecasts()
+    assert (signed.by, signed.key) == ("Inger", "Inger/1")
+    assert signed.id != one.id
+    with pytest.raises(InputError, match="its files say it"):
+        read_forecasts(first, "fivethirtyeight", by="Inger")
+
+
+def test_a_column_that_is_missing_is_said_once_with_those_that_are_there(tmp_path: Path) -> None:
+    path = tmp_path / "days.csv"
+    path.write_text("day,chance\n" + "monday,0.2\n" * 60, encoding="utf-8")
+    message = refused(path, "table")
+    assert message.count("\n") == 0
+    assert 'no column "id", "probability"; its columns are "day", "chance"' in message
+    assert "--column id=NAME" in message
+    assert "--format" in refused(path, "fivethirtyeight")
+
+
+@pytest.mark.parametrize(("sign", "called"), [(";", "semicolons"), ("\t", "tabs"), ("|", "bars")])
+def test_another_separator_is_said(tmp_path: Path, sign: str, called: str) -> None:
+    path = tmp_path / "days.csv"
+    path.write_text(sign.join(["id", "probability"]) + "\n" + sign.join(["1", "0.5"]) + "\n", encoding="utf-8")
+    assert f"Is it separated by {called}?" in refused(path, "table")
 
 
 def test_columns_with_the_names_of_the_fields_need_no_naming(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from calibrant.errors import CannotCheck, CheckFailed, InputError, Problem, Wher
 from calibrant.interop.forecasts import read_forecasts
 from calibrant.predictions.book import FORECASTS, PREDICTIONS, Book, Predicted, resolved
 from calibrant.predictions.forecasts import Import, import_forecasts
+from calibrant.predictions.predicting import fact_text
 from calibrant.predictions.resolving import resolve_predictions, watch_predictions
 from calibrant.predictions.scores import prediction_figures
 from calibrant.predictions.verify import verify_book
@@ -134,7 +136,9 @@ def observe_prediction(reference: str, value: str, by: str | None, runs: Path | 
     if as_json:
         print_json(prediction_json(now))
     else:
-        print_view(observed_view(now, again=again))
+        refused = fact_text(one.prediction.outcome, resolution.value) if again else None
+        where = Wanted(runs, book.path.name == FORECASTS).reference
+        print_view(observed_view(now, refused=refused, reference=where))
     return CheckFailed.exit_code if again else 0
 
 
@@ -163,7 +167,7 @@ def resolve_open(wanted: Wanted, *, as_json: bool) -> int:
         asked = [prediction_json(one) for one in done.asked]
         print_json({"asked": asked, "settled": done.settled, "by_hand": done.by_hand})
     else:
-        print_view(resolving_view(done))
+        print_view(resolving_view(done, wanted.reference))
     return 0
 
 
@@ -186,10 +190,17 @@ def watch_open(wanted: Wanted, *, every: float | None, until: str | None, quiet:
 
 
 def import_files(
-    files: Sequence[Path], form: str, columns: Mapping[str, str], runs: Path | None, *, quiet: bool, as_json: bool
+    files: Sequence[Path],
+    form: str,
+    columns: Mapping[str, str],
+    by: str | None,
+    runs: Path | None,
+    *,
+    quiet: bool,
+    as_json: bool,
 ) -> int:
-    """Import files of forecasts, one after the other; all are read through before anything is sealed."""
-    read = [read_forecasts(path, form, columns) for path in files]
+    """Import files of forecasts, all read through before anything is sealed; 1 where one disagrees with the book."""
+    read = [read_forecasts(path, form, columns, by) for path in files]
     book = Book(runs_folder(runs) / FORECASTS)
     total, passed_over = Import(), dict[str, int]()
     try:
@@ -207,13 +218,29 @@ def import_files(
     if as_json:
         print_json(import_json(total, passed_over, book.path))
     else:
-        print_view(import_view(total, [path.name for path in files], passed_over, book.path))
-    return 0
+        where = Wanted(runs, imported=True).reference
+        print_view(import_view(total, [path.name for path in files], passed_over, book.path, where))
+    return CheckFailed.exit_code if total.disagrees else 0
+
+
+def refuse_no_root(root: str | None) -> None:
+    """Refuse what can be the root of no book.
+
+    Raises:
+        InputError: for anything but 64 hexadecimal digits.
+    """
+    if root is not None and not re.fullmatch(r"[0-9a-f]{64}", root):
+        fix = "Give the whole root, as `calibrant predictions verify` printed it."
+        raise InputError(
+            Problem(quote(root), "a root: 64 hexadecimal digits (0 to 9, a to f)", fix, Where(field="--root"))
+        )
 
 
 def verify_predictions(runs: Path | None, root: str | None, *, imported: bool, as_json: bool) -> int:
     """Verify a book; 1 where it fails."""
-    path = runs_folder(runs) / (FORECASTS if imported else PREDICTIONS)
+    refuse_no_root(root)
+    wanted = Wanted(runs, imported)
+    path = wanted.book.path
     if not path.exists():
         found = f"no book of {'forecasts' if imported else 'predictions'} in {quote(str(path.parent))}"
         raise InputError(Problem(found, "a book", "Predict something first, or name its folder with --runs."))
@@ -221,5 +248,5 @@ def verify_predictions(runs: Path | None, root: str | None, *, imported: bool, a
     if as_json:
         print_json(book_verification_json(result))
     else:
-        print_view(book_verification_view(result))
+        print_view(book_verification_view(result, wanted.reference))
     return 0 if result.passed else CheckFailed.exit_code

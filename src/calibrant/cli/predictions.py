@@ -137,13 +137,19 @@ def import_(
             help="Of a table, the column that holds id, probability, outcome, name, question, by or made.",
         ),
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="NAME", help="Of a table, who made the forecasts for which no column says it."),
+    ] = None,
     runs: RunsFolder = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> int:
-    """Seal forecasts that others made, and settle those whose outcome the file knows. What is in is not sealed again.
+    """Seal forecasts that others made, and settle those whose outcome the file knows. What is in is not sealed again:
+    a forecast of a table is known by who made it and its id, in whichever file it comes.
 
-    A file with a row that is wrong is refused as a whole, with the line of each such row.
+    A file with a row that is wrong is refused as a whole, with the line of each such row. Ends with 1 where a file says
+    another probability or outcome than the book; what was sealed or said first counts.
     """
     from calibrant.cli.predicting import import_files
 
@@ -153,7 +159,7 @@ def import_(
         if not (name and equals and title):
             raise typer.BadParameter("a column is written FIELD=NAME, such as id=ID", param_hint="--column")
         columns[name] = title
-    return import_files(files, form, columns, runs, quiet=quiet, as_json=json)
+    return import_files(files, form, columns, by, runs, quiet=quiet, as_json=json)
 
 
 @command("verify", "Check that predictions came first.", "calibrant predictions verify", within=predictions)

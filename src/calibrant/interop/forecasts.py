@@ -10,7 +10,9 @@ import csv
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal, InvalidOperation
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeAlias
 
@@ -32,6 +34,8 @@ _LONGEST_LINE: Final = 1_000_000
 _MOST_PROBLEMS: Final = 1_000
 _LINES: Final = (".jsonl", ".ndjson")
 _CELLS: Final = {".csv": ",", ".tsv": "\t"}
+_SEPARATORS: Final = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
+_MOST_COLUMNS: Final = 20
 
 Cells: TypeAlias = Mapping[str, Any]
 
@@ -55,6 +59,8 @@ class Reading:
     problems: list[Problem] = field(default_factory=list)
     passed_over: dict[str, int] = field(default_factory=dict)
     forecasts: int = 0
+    lacking: set[tuple[str, ...]] = field(default_factory=set)
+    """Columns that rows lack, with those that they have: each is said once."""
 
     def refuse(self, where: Where, found: str, expected: str, fix: str | None = None) -> None:
         """Note what is wrong with a row."""
@@ -76,6 +82,7 @@ class ForecastFile:
     sha256: str
     count: int
     passed_over: Mapping[str, int]
+    by: str | None = None
 
     def forecasts(self) -> Iterator[Forecast]:
         """The forecasts of the file, in its order.
@@ -85,18 +92,20 @@ class ForecastFile:
         """
         reading = Reading()
         digest = hashlib.sha256()
-        yield from _forecasts(self.path, self.format, self.columns, reading, digest.update)
+        yield from _forecasts(self.path, self.format, self.columns, reading, digest.update, self.by)
         if reading.problems or digest.hexdigest() != self.sha256:
             raise InputError(
                 Problem("a file that was changed while it was read", "a file", where=Where(str(self.path)))
             )
 
 
-def read_forecasts(path: Path, form: str, columns: Mapping[str, str] | None = None) -> ForecastFile:
+def read_forecasts(
+    path: Path, form: str, columns: Mapping[str, str] | None = None, by: str | None = None
+) -> ForecastFile:
     """Read a file of forecasts through: ``forecastbench`` (JSONL), ``fivethirtyeight`` (CSV) or ``table``.
 
     For a ``table`` (.csv, .tsv, .jsonl), ``columns`` names the columns that hold `FIELDS`; one that is not named is
-    looked for under the field's own name.
+    looked for under the field's own name. ``by`` is who made those of a table that do not say it.
 
     Raises:
         InputError: with every row that is wrong, by its line; for an unknown format, a file without a forecast, and
@@ -105,19 +114,23 @@ def read_forecasts(path: Path, form: str, columns: Mapping[str, str] | None = No
     if form not in FORMATS:
         raise InputError(Problem(f"the format {quote(form)}", one_of(FORMATS), nearest(form, FORMATS)))
     chosen = dict(columns or {})
-    _refuse_columns(chosen, form)
+    _refuse_columns(chosen, form, by)
     reading, digest = Reading(), hashlib.sha256()
-    _refuse_twice(path, _forecasts(path, form, chosen, reading, digest.update), reading)
+    _refuse_twice(path, _forecasts(path, form, chosen, reading, digest.update, by), reading)
     if reading.problems:
         raise InputError(reading.problems)
     if not reading.forecasts:
         over = "; ".join(f"{count} {why}" for why, count in reading.passed_over.items())
         found = f"no forecast{f' ({over})' if over else ''}"
         raise InputError(Problem(found, "a row with a probability", where=Where(str(path))))
-    return ForecastFile(path, form, chosen, digest.hexdigest(), reading.forecasts, reading.passed_over)
+    return ForecastFile(path, form, chosen, digest.hexdigest(), reading.forecasts, reading.passed_over, by)
 
 
-def _refuse_columns(columns: Mapping[str, str], form: str) -> None:
+def _refuse_columns(columns: Mapping[str, str], form: str, by: str | None) -> None:
+    if by is not None and form != "table":
+        raise InputError(Problem(f"who forecasts, for the format {form}", "nobody: its files say it"))
+    if by is not None and not (by.strip() and by.isprintable()):
+        raise InputError(Problem(f"the name {quote(by)}", "a name in one line"))
     if columns and form != "table":
         raise InputError(Problem(f"columns for the format {form}", "none: it has columns of its own"))
     unknown = next((name for name in columns if name not in FIELDS), None)
@@ -142,10 +155,13 @@ def _forecasts(
     columns: Mapping[str, str],
     reading: Reading,
     digest: Callable[[bytes], None],
+    by: str | None = None,
 ) -> Iterator[Forecast]:
     with closing(open_input(path)) as stream:
         rows = _rows(path, stream, reading, digest)
-        yield from FORMATS[form](str(path), rows, reading, columns)
+        for one in FORMATS[form](str(path), rows, reading, columns):
+            unsigned = by is not None and one.by is None
+            yield replace(one, by=by, key=_key(by, one.key)) if unsigned else one
 
 
 # --- rows -----------------------------------------------------------------------------------------------------------
@@ -220,10 +236,16 @@ def _probability(written: object) -> float | None:
     if isinstance(written, bool) or not isinstance(written, str | int | float):
         return None
     try:
-        number = float(written)
-    except ValueError:
+        number = (
+            _of_a_hundred(written) if isinstance(written, str) and written.rstrip().endswith("%") else float(written)
+        )
+    except (ValueError, InvalidOperation, OverflowError):
         return None
     return number + 0.0 if 0 <= number <= 1 else None
+
+
+def _of_a_hundred(written: str) -> float:
+    return float(Decimal(written.rstrip().removesuffix("%")) / 100)
 
 
 def _text(cells: Cells, name: str | None) -> str | None:
@@ -236,13 +258,31 @@ def _key(*parts: object) -> str:
     return in_one_line("/".join(map(str, parts)), 1000)
 
 
-def _missing(path: str, row: Row, names: Sequence[str], reading: Reading) -> bool:
-    """Whether columns are not there, which is noted."""
+def _missing(path: str, row: Row, names: Sequence[str], reading: Reading, *, fix: str | None = None) -> bool:
+    """Whether columns are not there, which is noted once, however many rows lack them."""
     gone = [name for name in names if name not in row.cells]
-    if gone:
-        fix = nearest(gone[0], row.cells)
-        reading.refuse(Where(path, row.line), f"no column {quote(gone[0])}", f"the columns {', '.join(names)}", fix)
+    lack = (*gone, "", *row.cells)
+    if gone and lack not in reading.lacking and len(reading.lacking) < _MOST_PROBLEMS:
+        reading.lacking.add(lack)
+        found = f"no column {_listed(gone)}; its columns are {_listed(row.cells)}"
+        other = fix or f"Is it of another format? One of {', '.join(FORMATS)} goes with --format."
+        advice = _separated(row.cells) or nearest(gone[0], row.cells) or other
+        reading.refuse(Where(path, row.line), found, f"the columns {', '.join(names)}", advice)
     return bool(gone)
+
+
+def _listed(names: Iterable[str]) -> str:
+    some = [quote(name) for name in islice(names, _MOST_COLUMNS + 1)]
+    return ", ".join(some[:_MOST_COLUMNS]) + (", …" if len(some) > _MOST_COLUMNS else "")
+
+
+def _separated(cells: Cells) -> str | None:
+    """What to do about a table whose cells are separated by something else, so that it has but one column."""
+    (name, *others) = cells or ("",)
+    sign = next((sign for sign in _SEPARATORS if sign in name), None)
+    if others or sign is None:
+        return None
+    return f"Is it separated by {_SEPARATORS[sign]}? Separate a .csv by commas, a .tsv by tabs."
 
 
 def _unnamed(path: str, row: Row, names: Sequence[str], reading: Reading) -> bool:
@@ -373,7 +413,7 @@ def _tennis(path: str, rows: Iterable[Row], reading: Reading) -> Iterator[Foreca
                 read = _checked(path, row, row.cells[name], row.cells[f"{name}_outcome"], reading)
                 if read is not None:
                     player, when = row.cells["player"], row.cells["forecast_date"]
-                    key = _key(Path(path).stem, when, player, name)
+                    key = _key("tennis", when, player, name)
                     title = f"{player} wins {name.replace('_', ' ')}, as of {when}"
                     yield _of_fivethirtyeight(path, row, key, title, read)
 
@@ -402,9 +442,10 @@ def _table(path: str, rows: Iterable[Row], reading: Reading, columns: Mapping[st
     column = {name: columns.get(name, name) for name in FIELDS}
     named = [columns[name] for name in FIELDS if name in columns]
     needed = tuple(dict.fromkeys([column["id"], column["probability"], *named]))
+    fix = "Say which column holds what, such as --column id=NAME --column probability=NAME."
     for row in rows:
         cells = row.cells
-        if _missing(path, row, needed, reading):
+        if _missing(path, row, needed, reading, fix=fix):
             continue
         read = _checked(path, row, cells[column["probability"]], cells.get(column["outcome"]), reading)
         key = _text(cells, column["id"])
@@ -419,7 +460,7 @@ def _table(path: str, rows: Iterable[Row], reading: Reading, columns: Mapping[st
             file=_file_name(path),
             line=row.line,
             row=row.data,
-            key=_key(Path(path).stem, key),
+            key=_key(key) if by is None else _key(by, key),
             name=in_one_line(_text(cells, column["name"]) or question or key, 120),
             question=question,
             probability=read[0],

@@ -38,7 +38,8 @@ class Forecast:
     """A forecast as its file states it: that ``name`` comes about, with what probability, and what came of it.
 
     ``share`` is the share of the event that came about (0.5 for a tie), None where the file does not know yet. ``row``
-    is the row as it stands in the file, ``line`` where, ``key`` what tells the forecast from all others of its format.
+    is the row as it stands in the file, ``line`` where, ``key`` what tells the forecast from all others of its format,
+    in whichever file they come.
     """
 
     format: str
@@ -79,6 +80,11 @@ class Import:
     """What the file says came about otherwise than the book."""
     changed: list[str] = field(default_factory=list)
     """Forecasts with another probability than the one that is sealed."""
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether the file says anything otherwise than the book."""
+        return bool(self.contradictions or self.changed)
 
     def add(self, other: Import) -> None:
         """Count what another import did too."""

@@ -167,7 +167,8 @@ def _warnings(tally: Tally, predictions: Sequence[Predicted]) -> Iterator[str]:
             "observes looks like this."
         )
     if tally.made and tally.anecdotal:
-        yield f"The figures are anecdotal: fewer than {ANECDOTAL_BELOW} independent predictions are scored ({tally.units:,})."
+        few = f"fewer than {ANECDOTAL_BELOW} independent predictions are scored ({tally.units:,})"
+        yield f"The figures are anecdotal: {few}."
 
 
 def _waiting(waiting: Sequence[Predicted]) -> Table:
@@ -253,15 +254,21 @@ def tally_json(tally: Tally) -> dict[str, Any]:
     }
 
 
-def observed_view(one: Predicted, *, again: bool) -> View:
-    """The page of a prediction that was just observed; ``again`` where it had been settled otherwise before."""
-    warnings = ("It was settled before: what was said first counts, and the book holds both.",) if again else ()
-    following = (("calibrant predictions show", "what the predictions were worth so far"),)
+def observed_view(one: Predicted, *, refused: str | None = None, reference: str = "") -> View:
+    """The page of a prediction that was just observed; ``refused`` is what was said now, where it had been settled
+    otherwise before. ``reference`` names its book."""
+    warnings: tuple[str, ...] = ()
+    if refused is not None:
+        first = fact_text(one.prediction.outcome, one.fact)
+        warnings = (f"{quote(refused)} was observed after {quote(first)}: the first counts, and the book holds both.",)
+    following = ((f"calibrant predictions show{reference}", "what the predictions were worth so far"),)
     return View(sentence(one), warnings, (Facts("", facts_of(one)), Commands("Next", following)))
 
 
-def import_view(done: Import, files: Sequence[str], passed_over: Mapping[str, int], book: Path) -> View:
-    """The page of an import."""
+def import_view(
+    done: Import, files: Sequence[str], passed_over: Mapping[str, int], book: Path, reference: str = " --imported"
+) -> View:
+    """The page of an import; ``reference`` are the options that name the book."""
     rows = [
         ("sealed", f"{done.sealed:,} forecasts"),
         ("in the book already", f"{done.known:,}"),
@@ -278,13 +285,23 @@ def import_view(done: Import, files: Sequence[str], passed_over: Mapping[str, in
         if points:
             rest = [f"and {len(points) - _MOST_LISTED} more"] if len(points) > _MOST_LISTED else []
             sections.append(Points(title, (*points[:_MOST_LISTED], *rest)))
-    following = [("calibrant predictions show --imported", "what these forecasts were worth")]
+    where = reference.replace(" --imported", "")
+    following = [(f"calibrant predictions show{reference}", "what these forecasts were worth")]
     if done.open:
-        following.append(("calibrant predictions import FILE", "a newer file settles those that are open"))
+        following.append((f"calibrant predictions import FILE{where}", "a newer file settles those that are open"))
     sections.append(Commands("Next", tuple(following)))
     what = f"{done.sealed:,} forecasts of {', '.join(files)} were sealed, and {done.settled:,} settled."
     caution = "They are sealed from now on: the book proves nothing of when they were made."
-    return View(what, (caution,) if done.sealed else (), tuple(sections))
+    warnings = [caution] if done.sealed else []
+    if done.disagrees:
+        warnings.append(_DISAGREES)
+    return View(what, tuple(warnings), tuple(sections))
+
+
+_DISAGREES: Final = (
+    "The book says otherwise of some of them, and what it says counts. A forecast is known by who made it and its id: "
+    "of another forecaster, import it with --by NAME."
+)
 
 
 def import_json(done: Import, passed_over: Mapping[str, int], book: Path) -> dict[str, Any]:
@@ -301,17 +318,19 @@ def import_json(done: Import, passed_over: Mapping[str, int], book: Path) -> dic
     }
 
 
-def resolving_view(done: Resolving) -> View:
-    """The page of what came of asking the world."""
+def resolving_view(done: Resolving, reference: str = "") -> View:
+    """The page of what came of asking the world; ``reference`` are the options that name the book."""
     asked = len(done.asked)
     rows = tuple((one.prediction.name, one.code, _said(one)) for one in done.asked[:_MOST_LISTED])
     sections: list[Section] = [Table("", ("prediction", "became", "what"), rows)] if rows else []
     following = []
     if done.settled < asked:
-        following.append(("calibrant predictions resolve", "ask again about those that are not settled"))
+        following.append((f"calibrant predictions resolve{reference}", "ask again about those that are not settled"))
     if done.by_hand:
-        following.append(("calibrant predictions observe NAME VALUE", f"{done.by_hand:,} wait for somebody to say"))
-    following.append(("calibrant predictions show", "what the predictions were worth so far"))
+        following.append(
+            (f"calibrant predictions observe NAME VALUE{reference}", f"{done.by_hand:,} wait for somebody to say")
+        )
+    following.append((f"calibrant predictions show{reference}", "what the predictions were worth so far"))
     what = f"{asked:,} open predictions can settle themselves; {done.settled:,} did." if asked else _NONE
     return View(what, (), (*sections, Commands("Next", tuple(following))))
 
@@ -323,17 +342,17 @@ def _said(one: Predicted) -> str:
     return _why(one) if one.is_open else fact_text(one.prediction.outcome, one.fact)
 
 
-def book_verification_view(found: Verification) -> View:
-    """The page of a verification of a book."""
+def book_verification_view(found: Verification, reference: str = "") -> View:
+    """The page of a verification of a book; ``reference`` are the options that name it."""
     page = verification_view(found)
     failed = [step.name for step in found.steps.values() if step.failures]
     if failed:
         said = f"The book {quote(str(found.path))} is not what it claims: {', '.join(failed)} failed."
     else:
         said = f"The book {quote(str(found.path))} is what it claims: each prediction was sealed before it was settled."
-    following = [("calibrant predictions show", "what the predictions were worth")]
+    following = [(f"calibrant predictions show{reference}", "what the predictions were worth")]
     if not failed and found.ledger_root:
-        keep = f"calibrant predictions verify --root {found.ledger_root}"
+        keep = f"calibrant predictions verify{reference} --root {found.ledger_root}"
         following.append((keep, "later: shows that nothing was taken off the end since"))
     return replace(page, sentence=said, sections=(*page.sections, Commands("Next", tuple(following))))
 
