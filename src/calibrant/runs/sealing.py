@@ -113,9 +113,7 @@ def seal_board(
             raise InputError(Problem("a board that holds no answer", "targets, or sources that find facts"))
         header = board.header.model_copy(update={"challenges_sha256": running.hexdigest()})
         head = AnswersHead(board_sha256=board.digest(), sealed_board_sha256=header.digest(), answers=count)
-        private.write(head.to_bytes() + b"\n")
-        kept.seek(0)
-        shutil.copyfileobj(kept, private)
+        _write_answers(private, head, kept)
         _write_profile(board.profile, profile)
     return Sealing(
         board_sha256=header.digest(),
@@ -127,6 +125,13 @@ def seal_board(
         profile=profile,
         shown={place: tuple(names) for place, names in shown.items()},
     )
+
+
+def _write_answers(private: IO[bytes], head: AnswersHead, kept: IO[bytes]) -> None:
+    """The head of the answers, which tells their number, and then the answers that were gathered in ``kept``."""
+    private.write(head.to_bytes() + b"\n")
+    kept.seek(0)
+    shutil.copyfileobj(kept, private)
 
 
 def sealed_challenge(challenge: Challenge, salt: Callable[[], str]) -> tuple[Challenge, SealedAnswer | None]:
