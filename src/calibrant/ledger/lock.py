@@ -6,6 +6,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import random
 import time
 from pathlib import Path
 from typing import Final
@@ -13,7 +14,9 @@ from typing import Final
 from calibrant.errors import MachineError, RunLocked
 from calibrant.ledger.trouble import shown
 
-_POLL_SECONDS: Final = 0.02
+_SHORTEST_POLL, _LONGEST_POLL = 0.001, 0.004
+"""Seconds between two looks, drawn anew each time. Whoever writes again and again leaves gaps of a fraction of a
+millisecond: looked for rarely, or in step with the writer, they are not met, and one writer starves the other."""
 _TAKEN: Final = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 
 
@@ -63,7 +66,7 @@ def _acquire(path: Path, store: Path, deadline: float) -> int | None:
                 os.close(file)
                 raise _failure(refused, store, holder) from None
         os.close(file)
-        time.sleep(_POLL_SECONDS)
+        time.sleep(random.uniform(_SHORTEST_POLL, _LONGEST_POLL))
 
 
 def _is_current(file: int, path: Path) -> bool:

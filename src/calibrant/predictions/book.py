@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import secrets
 import time
 from collections.abc import Iterable, Sequence
@@ -46,7 +47,7 @@ CONTRADICTION: Final = "contradiction"
 PATIENCE: Final = 10.0
 """Seconds that another process which writes to the book is waited for."""
 
-_POLL_SECONDS: Final = 0.05
+_POLL_SECONDS: Final = (0.002, 0.01)
 
 
 @dataclass(slots=True)
@@ -159,7 +160,7 @@ class Book:
             except RunLocked:
                 if time.monotonic() >= give_up:
                     raise
-            await asyncio.sleep(_POLL_SECONDS)
+            await asyncio.sleep(random.uniform(*_POLL_SECONDS))
 
     def _open(self, wait: float) -> Writing:
         make_folder(self.path.parent)
