@@ -26,13 +26,14 @@ from calibrant.predictions.scores import prediction_figures
 from calibrant.predictions.verify import verify_book
 from calibrant.records.grounding import ResolverIdentity
 from calibrant.report.confidence import confidence_json, confidence_sections
+from calibrant.report.escape import visible
 from calibrant.report.lines import aligned
-from calibrant.report.owed import owed_view
 from calibrant.report.predictions import (
     COLUMNS,
     NUMBERS,
     book_verification_json,
     book_verification_view,
+    damage_text,
     import_json,
     import_view,
     listed_row,
@@ -42,6 +43,7 @@ from calibrant.report.predictions import (
     show_view,
     tally_json,
     tally_of,
+    watched_view,
 )
 from calibrant.units import Unread, read_date
 from calibrant.values import parse_instant
@@ -99,29 +101,36 @@ def _instant(text: str) -> datetime:
 
 def list_predictions(wanted: Wanted, *, open_only: bool, as_json: bool) -> int:
     """List predictions."""
+    damage = wanted.book.damage()
     found = [one for one in wanted.read() if one.is_open or not open_only]
+    code = 0 if damage is None else CheckFailed.exit_code
     if as_json:
+        if damage is not None:
+            say(f"calibrant: {damage_text(damage)}")
         print_json([prediction_json(one) for one in found])
-        return 0
+        return code
+    if damage is not None:
+        sys.stdout.write(f"! {visible(damage_text(damage))}\n")
     for line in aligned(COLUMNS, map(listed_row, found), NUMBERS):
         sys.stdout.write(line + "\n")
-    return 0
+    return code
 
 
 def show_predictions(wanted: Wanted, form: str, plot: Path | None) -> int:
     """Show what became of predictions, and what their confidences were worth."""
     refuse_plot(plot)
+    damage = wanted.book.damage()
     found = wanted.read()
     figures = prediction_figures(found)
     sections = confidence_sections(figures) if figures.n else ()
-    page = show_view(found, wanted.book.path, sections, reference=wanted.reference)
+    page = show_view(found, wanted.book.path, sections, reference=wanted.reference, damage=damage)
 
     def document() -> dict[str, Any]:
         counts = tally_json(tally_of(found))
-        return {"book": str(wanted.book.path), **counts, "confidence": confidence_json(figures)}
+        return {"book": str(wanted.book.path), "damage": damage, **counts, "confidence": confidence_json(figures)}
 
     print_with_plots(page, document, form, plot)
-    return 0
+    return 0 if damage is None else CheckFailed.exit_code
 
 
 def observe_prediction(reference: str, value: str, by: str | None, runs: Path | None, *, as_json: bool) -> int:
@@ -174,6 +183,7 @@ def resolve_open(wanted: Wanted, *, as_json: bool) -> int:
 def watch_open(wanted: Wanted, *, every: float | None, until: str | None, quiet: bool, as_json: bool) -> int:
     """Ask again and again until nothing settles by itself any more; 3 where the time was up before."""
     end = None if until is None else read_until(until, datetime.now(UTC))
+    before = {one.prediction.id for one in wanted.read() if not one.is_open}
     try:
         with Teller(quiet=quiet) as teller:
             watched = asyncio.run(watch_predictions(wanted.book, wanted.read, every=every, until=end, told=teller.told))
@@ -182,7 +192,8 @@ def watch_open(wanted: Wanted, *, every: float | None, until: str | None, quiet:
     if as_json:
         print_json({"settled": watched.settled, "ended": watched.ended, "owed": len(watched.owed)})
     else:
-        print_view(owed_view(watched.owed, where="still"))
+        settled = [one for one in wanted.read() if not one.is_open and one.prediction.id not in before]
+        print_view(watched_view(settled, watched.owed, wanted.reference))
     if watched.ended == "until":
         say("calibrant: the time is up, and something may still settle by itself.")
         return CannotCheck.exit_code

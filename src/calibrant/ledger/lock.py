@@ -66,7 +66,7 @@ def _acquire(path: Path, store: Path, deadline: float) -> int | None:
                 os.close(file)
                 raise _failure(refused, store, holder) from None
         os.close(file)
-        time.sleep(random.uniform(_SHORTEST_POLL, _LONGEST_POLL))
+        time.sleep(random.uniform(_SHORTEST_POLL, _LONGEST_POLL))  # noqa: S311 - no secret is drawn
 
 
 def _is_current(file: int, path: Path) -> bool:

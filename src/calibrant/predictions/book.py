@@ -160,7 +160,7 @@ class Book:
             except RunLocked:
                 if time.monotonic() >= give_up:
                     raise
-            await asyncio.sleep(random.uniform(*_POLL_SECONDS))
+            await asyncio.sleep(random.uniform(*_POLL_SECONDS))  # noqa: S311 - no secret is drawn
 
     def _open(self, wait: float) -> Writing:
         make_folder(self.path.parent)
@@ -200,6 +200,23 @@ class Book:
             return [
                 _with_what_came(ledger, entry, later.get(entry.key, ())) for entry in ledger.entries(kind=PREDICTION)
             ]
+
+    def damage(self) -> str | None:
+        """What is not as it was recorded, of the file as it is now; None for a sound book, and where there is none.
+
+        Reading proves nothing of that. It takes about a fifth of the time that `read` takes.
+
+        Raises:
+            InputError, MachineError: for what is no book, or cannot be read.
+        """
+        if not self.exists:
+            return None
+        try:
+            with Ledger.open(self.path, write=False) as ledger:
+                first = next(ledger.audit(), None)
+        except CheckFailed as unreadable:
+            return str(unreadable)
+        return None if first is None else str(first)
 
     def find(self, reference: str) -> Predicted:
         """The prediction of that id, or the only open one (else the only one) of that name.

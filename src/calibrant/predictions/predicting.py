@@ -8,7 +8,7 @@ import os
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -26,7 +26,7 @@ from calibrant.records.figures import percent
 from calibrant.records.grounding import Expectation, Resolution, ResolverIdentity
 from calibrant.records.outcome import Categorical, Date, Event, Interval, Number, Outcome
 from calibrant.records.prediction import Prediction
-from calibrant.units import Unread, known_unit, read_date, read_number, read_quantity
+from calibrant.units import Unread, known_unit, read_date, read_number, read_stated_quantity
 from calibrant.values import Undefined, parse_instant
 
 Amount: TypeAlias = int | float | Decimal | str
@@ -123,7 +123,13 @@ class OpenPrediction:
             CheckFailed: for a prediction that is not right, where it is ``strict``; the book holds it all the same.
             RunLocked, MachineError: where the book cannot be written.
         """
-        __tracebackhide__ = True  # in pytest, a strict prediction that fails shows the line of the test
+        __tracebackhide__ = True  # in pytest, what fails or is refused shows the line of the test
+        try:
+            return self._observed(value)
+        except (InputError, CheckFailed) as refused:
+            raise refused.with_traceback(None) from None
+
+    def _observed(self, value: object) -> PredictionResult:
         raw = plain_fact(value)
         identity = ResolverIdentity(kind="observed", version="1", settings={"in": self.prediction.origin})
         seen = (str(raw).encode(),)
@@ -193,6 +199,13 @@ class Predictor:
 
     def __call__(self, name: str, **what: Unpack[What]) -> OpenPrediction:
         """Seal a prediction; see `predict`."""
+        __tracebackhide__ = True  # in pytest, what is refused shows the line of the test
+        try:
+            return self._sealed(name, what)
+        except (InputError, TypeError) as refused:
+            raise refused.with_traceback(None) from None
+
+    def _sealed(self, name: str, what: What) -> OpenPrediction:
         _refuse_unknown(what)
         outcome, expectation = read_prediction(what)
         sealed = seal(expectation)
@@ -226,13 +239,14 @@ def predict(name: str, **what: Unpack[What]) -> OpenPrediction:
 
     Exactly one of these says what is predicted:
 
-    - ``interval=(10, 20)``: a number in ``unit`` that lies between; too wide where wider than ``max_width``;
+    - ``interval=(10, 20)``: a number in ``unit`` that lies between; refused where wider than ``max_width``;
     - ``value=17``: a number in ``unit``, right within ``tolerance`` (0 unless given);
     - ``option="fast"``: one of ``options``;
     - ``event=True``: that something happens (``False``: that it does not);
-    - ``date="2026-03-01"``: a day, right within ``tolerance`` days.
+    - ``date="2026-03-01"``: a day, right within ``tolerance`` days; of a `datetime`, the day in its own zone.
 
-    ``confidence`` is how sure it is, from 0 to 1 or ``"80%"``. ``by`` says who predicts. ``question`` says more of
+    ``confidence`` is how sure it is, from 0 to 1 or ``"80%"``; what is sealed without one is never scored.
+    ``by`` says who predicts. ``question`` says more of
     what it is about than the name. ``due`` (an instant with a zone) is when it can be known, ``resolver`` what
     `calibrant predictions resolve` asks then, as a board writes it: ``{"kind": "file", ...}``. ``runs`` is the folder
     of the book: by default the runs of the project around the current folder, else ``runs``. With ``strict``, an
@@ -244,6 +258,7 @@ def predict(name: str, **what: Unpack[What]) -> OpenPrediction:
         RunLocked: where another process writes to the book for longer than ten seconds.
         CheckFailed, MachineError: for a book that is damaged, or cannot be written.
     """
+    __tracebackhide__ = True
     return Predictor()(name, **what)
 
 
@@ -253,7 +268,8 @@ _KINDS: Final = ("value", "interval", "option", "event", "date")
 def _refuse_unknown(what: What) -> None:
     unknown = next((name for name in what if name not in What.__annotations__), None)
     if unknown is not None:
-        raise TypeError(f"predict() got an unexpected keyword argument {unknown!r}")
+        meant = nearest(unknown, What.__annotations__)
+        raise TypeError(f"predict() got an unexpected keyword argument {unknown!r}.{f' {meant}' if meant else ''}")
 
 
 def read_prediction(what: What) -> tuple[Outcome, Expectation]:
@@ -294,7 +310,7 @@ def _amount(what: What, field: str, written: object) -> Decimal:
     raw = plain_fact(written)
     if isinstance(raw, bool):
         raise _wrong(field, repr(raw), "a number", "Write `event=True` for something that happens or does not.")
-    read = read_number(repr(raw)) if isinstance(raw, int | float) else read_quantity(str(raw), unit)
+    read = read_number(repr(raw)) if isinstance(raw, int | float) else read_stated_quantity(str(raw), unit)
     if read is None or isinstance(read, Unread):
         why = f" ({read.reason})" if isinstance(read, Unread) else ""
         raise _wrong(field, f"{quote(raw)}{why}", f"a number{_of_unit(unit)}")
@@ -321,6 +337,9 @@ def _interval(what: What) -> tuple[Outcome, dict[str, Any]]:
         raise _wrong("interval", f"from {low} down to {high}", "the lower end first", "Swap the ends.")
     most = what.get("max_width")
     width = high - low if most is None else _not_negative("max_width", _amount(what, "max_width", most))
+    if high - low > width:
+        found = f"from {low} to {high}, which is wider than the `max_width` {width}"
+        raise _wrong("interval", found, "an interval that could be right", "Narrow it, or leave `max_width` out.")
     return Interval(kind="interval", unit=what.get("unit") or "count", max_width=width), {"interval": (low, high)}
 
 
@@ -405,12 +424,30 @@ def _source(resolver: object, book: Book) -> Source | None:
     if resolver is None:
         return None
     if not isinstance(resolver, dict):
-        raise _wrong("resolver", quote(resolver), 'a map such as {"kind": "file", "path": "result.json"}')
+        raise _wrong(
+            "resolver", quote(resolver), 'a map such as {"kind": "file", "file": "result.txt", "read": "number"}'
+        )
     source = Source.from_dict(resolver, where=Where(field="resolver"))
     if source.kind in _SAY_NOTHING:
         raise _wrong("resolver.kind", quote(source.kind), "a kind that can say what came about")
-    world_of(book).resolver(source)  # refuses what could not be asked later
+    try:
+        world_of(book).resolver(source)  # refuses what could not be asked later
+    except InputError as refused:
+        raise InputError([_without_board(problem) for problem in refused.problems]) from None
     return source
+
+
+def _without_board(problem: Problem) -> Problem:
+    """What a resolver refuses, said of a prediction: it stands in no board."""
+
+    def said(text: str) -> str:
+        return text.replace("the board's folder", "the project's folder").replace(
+            "if a board may", "if predictions may"
+        )
+
+    return replace(
+        problem, found=said(problem.found), expected=said(problem.expected), fix=problem.fix and said(problem.fix)
+    )
 
 
 def plain_fact(value: object) -> Any:

@@ -26,19 +26,32 @@ def owed_view(owed: Sequence[Owed], unreadable: Sequence[Unreadable] = (), *, wh
     late = sum(one.overdue for one in owed)
     sentence = f"Nothing is owed {where}."
     if owed:
-        runs = len({one.run for one in owed})
         facts = "1 fact is" if len(owed) == 1 else f"{len(owed)} facts are"
-        sentence = f"{facts} owed {where}, in {runs} {'run' if runs == 1 else 'runs'}; {late} overdue."
+        sentence = f"{facts} owed {where}, in {_places(owed)}; {late} overdue."
     warnings = tuple(f"{one.run} cannot be read: {one.trouble}" for one in unreadable)
     sections: list[Section] = []
     if owed:
-        sections.append(Table("Owed", _COLUMNS, tuple(map(_row, owed))))
+        sections.append(
+            Table(
+                "Owed",
+                _COLUMNS if all(one.how is None for one in owed) else ("run or book", *_COLUMNS[1:]),
+                tuple(map(_row, owed)),
+            )
+        )
     said = [f"{one.challenge} of {one.run}: {_said(one)}" for one in owed if one.reason and _wants_saying(one)]
     if said:
         rest = [f"and {len(said) - MOST_SAID} more"] if len(said) > MOST_SAID else []
         sections.append(Points("What was said when it was last asked for", (*said[:MOST_SAID], *rest)))
     sections.append(Commands("Next", tuple(_next(owed))))
     return View(sentence, warnings, tuple(sections))
+
+
+def _places(owed: Sequence[Owed]) -> str:
+    """Where what is owed stands: what says how it is settled stands in the book of predictions, not in a run."""
+    runs = len({one.run for one in owed if one.how is None})
+    places = [f"{runs} {'run' if runs == 1 else 'runs'}"] if runs else []
+    books = ["the book of predictions"] if any(one.how is not None for one in owed) else []
+    return " and ".join(places + books)
 
 
 def _row(one: Owed) -> tuple[str, ...]:

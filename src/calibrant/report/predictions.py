@@ -16,6 +16,7 @@ from calibrant.predictions.resolving import Resolving
 from calibrant.records.figures import percent
 from calibrant.report.checks import verification_json, verification_view
 from calibrant.report.view import Commands, Facts, Points, Section, Table, View
+from calibrant.runs.owed import Owed
 from calibrant.runs.verify import Verification
 from calibrant.stats.forecasts import ANECDOTAL_BELOW, SURE
 from calibrant.values import format_instant
@@ -30,7 +31,8 @@ _MOST_LISTED: Final = 20
 class Tally:
     """How many predictions became what. ``brier`` is the mean over the ``scored``: settled, with a confidence.
 
-    ``units`` counts the names among the scored: what one test predicts again and again is one question.
+    ``units`` counts the names among the scored: what one test predicts again and again is one question. ``unstated``
+    were sealed without a confidence.
     """
 
     made: int = 0
@@ -43,6 +45,7 @@ class Tally:
     sure_wrong: int = 0
     scored: int = 0
     units: int = 0
+    unstated: int = 0
     brier: float | None = None
     confidence: float | None = None
     share: float | None = None
@@ -61,7 +64,7 @@ class Tally:
 def tally_of(predictions: Iterable[Predicted]) -> Tally:
     """Count what became of predictions."""
     codes: dict[str, int] = {}
-    made = sure_wrong = 0
+    made = sure_wrong = unstated = 0
     scores: list[tuple[float, float, float]] = []
     names: set[str] = set()
     for one in predictions:
@@ -69,6 +72,7 @@ def tally_of(predictions: Iterable[Predicted]) -> Tally:
         code = one.code
         codes[code] = codes.get(code, 0) + 1
         confidence, share, brier = one.expectation.confidence, one.share, one.brier
+        unstated += confidence is None
         if confidence is not None and share is not None and brier is not None:
             scores.append((brier, confidence, share))
             names.add(one.prediction.name)
@@ -86,6 +90,7 @@ def tally_of(predictions: Iterable[Predicted]) -> Tally:
         sure_wrong=sure_wrong,
         scored=len(scores),
         units=len(names),
+        unstated=unstated,
         brier=means[0],
         confidence=means[1],
         share=means[2],
@@ -121,10 +126,15 @@ def score_text(tally: Tally) -> str:
 
 
 def show_view(
-    predictions: Sequence[Predicted], book: Path, figures: tuple[Section, ...], *, reference: str = ""
+    predictions: Sequence[Predicted],
+    book: Path,
+    figures: tuple[Section, ...],
+    *,
+    reference: str = "",
+    damage: str | None = None,
 ) -> View:
     """The page of predictions; ``figures`` are the sections on their confidences, ``reference`` options that say
-    which predictions these are."""
+    which predictions these are, ``damage`` what is not as it was recorded in their book."""
     tally = tally_of(predictions)
     sections: list[Section] = [Facts("Predictions", tuple(_facts(tally, predictions, book))), *figures]
     waiting = [one for one in predictions if one.is_open]
@@ -136,7 +146,15 @@ def show_view(
     sections.append(Commands("Next", tuple(_next(waiting, reference))))
     what = "1 prediction" if tally.made == 1 else f"Of {tally.made:,} predictions"
     said = f"{what}: {counts_text(tally)}." if tally.made else "Nothing was predicted yet."
-    return View(said, tuple(_warnings(tally, predictions)), tuple(sections))
+    warnings = tuple(_warnings(tally, predictions))
+    if damage is not None:
+        said, warnings = damage_text(damage), (said, *warnings)
+    return View(said, warnings, tuple(sections))
+
+
+def damage_text(damage: str) -> str:
+    """That a book is damaged, in a sentence."""
+    return f"This book is damaged: {damage}. What it says proves nothing; `calibrant predictions verify` names it all."
 
 
 def _facts(tally: Tally, predictions: Sequence[Predicted], book: Path) -> Iterator[tuple[str, str]]:
@@ -145,6 +163,8 @@ def _facts(tally: Tally, predictions: Sequence[Predicted], book: Path) -> Iterat
         yield "right", f"{percent(tally.right / tally.settled)} of {tally.settled:,} that were observed"
     if tally.settled and tally.open:
         yield "right, were all others wrong", percent(tally.right / (tally.settled + tally.open))
+    if tally.unstated:
+        yield "without a confidence", f"{tally.unstated:,}, which are never scored"
     names = list(dict.fromkeys(one.prediction.by or "nobody named" for one in predictions))
     if names:
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
@@ -218,7 +238,8 @@ def listed_row(one: Predicted) -> tuple[str, ...]:
     made, confidence = one.prediction, one.expectation.confidence
     sure = "–" if confidence is None else percent(confidence)
     observed = "–" if one.fact is None else fact_text(made.outcome, one.fact)
-    return (_when(one), made.by or "–", made.name, predicted_text(one), sure, observed, one.code, made.id)
+    became = f"{one.code}, contradicted" if one.contradictions else one.code
+    return (_when(one), made.by or "–", made.name, predicted_text(one), sure, observed, became, made.id)
 
 
 def prediction_json(one: Predicted) -> dict[str, Any]:
@@ -246,6 +267,7 @@ def tally_json(tally: Tally) -> dict[str, Any]:
         "sure_and_wrong": tally.sure_wrong,
         "scored": tally.scored,
         "independent": tally.units,
+        "without_confidence": tally.unstated,
         "brier": tally.brier,
         "mean_confidence": tally.confidence,
         "mean_right": tally.share,
@@ -333,6 +355,29 @@ def resolving_view(done: Resolving, reference: str = "") -> View:
     following.append((f"calibrant predictions show{reference}", "what the predictions were worth so far"))
     what = f"{asked:,} open predictions can settle themselves; {done.settled:,} did." if asked else _NONE
     return View(what, (), (*sections, Commands("Next", tuple(following))))
+
+
+def watched_view(settled: Sequence[Predicted], owed: Sequence[Owed], reference: str = "") -> View:
+    """The page at the end of a watch: what the predictions became that were ``settled`` meanwhile, and what is
+    ``owed`` still; ``reference`` are the options that name their book."""
+    count = "1 prediction was" if len(settled) == 1 else f"{len(settled):,} predictions were"
+    became = f": {counts_text(tally_of(settled))}" if settled else ""
+    by_itself = sum(one.automatic for one in owed)
+    rest = f"{len(owed):,} {'waits' if len(owed) == 1 else 'wait'}" if owed else "none waits"
+    said = f"{count} settled meanwhile{became}; {rest} still, {by_itself:,} of them for what settles by itself."
+    if not owed:
+        said = f"{count} settled meanwhile{became}; none waits still."
+    rows = tuple((one.prediction.name, one.code, _said(one)) for one in settled[:_MOST_LISTED])
+    sections: list[Section] = [Table("", ("prediction", "became", "what"), rows)] if rows else []
+    waiting = tuple((one.challenge, one.reason or one.awaits) for one in owed[:_MOST_LISTED])
+    if waiting:
+        sections.append(Table("Waits still", ("prediction", "for"), waiting))
+    following = [(f"calibrant predictions show{reference}", "what the predictions were worth so far")]
+    if by_itself:
+        following.append((f"calibrant predictions resolve{reference} --watch", "goes on waiting"))
+    if by_itself < len(owed):
+        following.append((f"calibrant predictions observe NAME VALUE{reference}", "say what came about"))
+    return View(said, (), (*sections, Commands("Next", tuple(following))))
 
 
 _NONE: Final = "No open prediction names a resolver that it could settle itself through."
