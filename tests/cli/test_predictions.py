@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from threading import Timer
 
@@ -151,6 +153,46 @@ def test_every_next_command_names_the_book_that_it_is_about(tmp_path: Path) -> N
     assert f"calibrant predictions verify --runs 'my runs' --imported --root {root}" in kept
 
 
+@pytest.mark.parametrize(
+    "damaging",
+    [
+        "UPDATE entries SET body = replace(body, 'latency', 'latenci') WHERE seq = 0",
+        "DELETE FROM entries WHERE kind = 'resolution'",
+        "DELETE FROM entries WHERE seq = (SELECT max(seq) FROM entries)",
+        "DELETE FROM heads",
+    ],
+)
+def test_a_damaged_book_is_said_before_its_figures(made: None, damaging: str) -> None:
+    assert invoke("predictions", "show").code == 0
+    with closing(sqlite3.connect(Path("runs") / "predictions.db")) as book:
+        book.execute(
+            damaging.replace("replace(body,", "CAST(replace(CAST(body AS TEXT),").replace(
+                "'latenci')", "'latenci') AS BLOB)"
+            )
+        )
+        book.commit()
+    for words in (("show",), ("list",)):
+        done = invoke("predictions", *words)
+        assert done.code == 1
+        assert "This book is damaged: " in done.out.splitlines()[0]
+    document = invoke("predictions", "show", "--json")
+    assert document.code == 1
+    assert json.loads(document.out)["damage"]
+    listed = invoke("predictions", "list", "--json")
+    assert (listed.code, "This book is damaged" in listed.err) == (1, True)
+
+
+def test_list_marks_what_was_said_otherwise_later(made: None) -> None:
+    assert invoke("predictions", "observe", "p95 latency", "18 ms").code == 1
+    assert "right, contradicted" in invoke("predictions", "list").out
+
+
+def test_show_counts_what_states_no_confidence() -> None:
+    calibrant.predict("rain", event=True)
+    assert "without a confidence 1, which are never scored" in " ".join(invoke("predictions", "show").out.split())
+    assert json.loads(invoke("predictions", "show", "--json").out)["without_confidence"] == 1
+
+
 def test_what_cannot_be_a_root_is_refused(made: None) -> None:
     done = invoke("predictions", "verify", "--root", "abc")
     assert done.code == 2
@@ -226,7 +268,9 @@ def test_pending_lists_open_predictions_too(tmp_path: Path) -> None:
         ("rain", "Inger", False),
         ("size", "–", True),
     ]
-    assert "calibrant predictions resolve" in invoke("pending").out
+    page = invoke("pending").out
+    assert page.startswith("2 facts are owed here, in the book of predictions; 0 overdue.")
+    assert "calibrant predictions resolve" in page
     (tmp_path / "runs" / "predictions.db").write_bytes(b"x")
     assert "predictions.db" in invoke("pending").out
 
@@ -241,3 +285,13 @@ def test_resolve_watches_until_the_measurement_comes_or_the_time_is_up(tmp_path:
     assert json.loads(done.out) == {"settled": 1, "ended": "settled", "owed": 0}
     assert 'settled The prediction "size": 5; observed: 5; right.' in done.err
     assert invoke("predictions", "resolve", "--every", "1").code == 2
+
+
+def test_a_watch_ends_with_what_the_predictions_became(tmp_path: Path) -> None:
+    calibrant.predict("size", value=5, resolver={"kind": "file", "file": "out.txt", "read": "integer"})
+    calibrant.predict("rain", event=True)
+    (tmp_path / "out.txt").write_text("5", encoding="utf-8")
+    done = invoke("predictions", "resolve", "--watch", "--quiet")
+    assert done.code == 0
+    assert done.out.startswith("1 prediction was settled meanwhile: 1 right; 1 waits still")
+    assert "calibrant predictions show" in done.out

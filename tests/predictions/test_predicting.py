@@ -154,7 +154,7 @@ def test_a_name_that_is_none_is_refused(name: str) -> None:
 
 
 def test_an_argument_that_there_is_not_is_a_type_error() -> None:
-    with pytest.raises(TypeError, match="'vale'"):
+    with pytest.raises(TypeError, match=r"'vale'\. Did you mean \"value\"\?"):
         predict("it", vale=3)  # type: ignore[call-arg] # what is wrong with it
 
 
@@ -330,3 +330,12 @@ def test_a_disk_that_takes_nothing_is_said_before_the_block_runs(monkeypatch: py
 def test_the_public_name_is_the_function() -> None:
     chosen: Callable[..., Any] = calibrant.predict
     assert chosen is predict
+
+
+def test_what_is_refused_shows_the_line_of_the_caller_and_no_frame_of_ours(tmp_path: Path) -> None:
+    made = predict("it", value=1, runs=tmp_path)
+    for call in (lambda: predict("it", value="x"), lambda: predict("it", vale=1), lambda: made.observe("x")):  # type: ignore[call-arg]
+        with pytest.raises((InputError, TypeError)) as refused:
+            call()
+        shown = [entry for entry in refused.traceback if not entry.ishidden(refused)]
+        assert {Path(entry.path).name for entry in shown} == {"test_predicting.py"}
