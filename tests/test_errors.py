@@ -138,6 +138,8 @@ def test_the_nearest_known_name_is_suggested_and_no_far_one() -> None:
     known = ["half", "pair_id", "prompt"]
     assert nearest("hafl", known) == 'Did you mean "half"?'
     assert nearest("pair-id", known) == 'Did you mean "pair_id"?'
+    assert nearest("lnae", ["name", "lane", "line"]) == 'Did you mean "lane"?'
+    assert nearest("shceme", ["scheme", "schema"]) == 'Did you mean "scheme"?'
     assert nearest("zzz", known) is None and nearest("", known) is None and nearest("half", []) is None
 
 

@@ -20,10 +20,12 @@ import re
 import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, Self
 
 _LONGEST_QUOTE = 80
 _LONGEST_NAME = 200
+_MOST_CLOSE = 5
 _PLAIN_KEY = re.compile(r"[\w-]{1,80}")
 
 _short = reprlib.Repr()
@@ -143,8 +145,28 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """``Did you mean "half"?`` where a known name is near, else None."""
     if len(name) > _LONGEST_NAME:  # no name at all, and the comparison would take long
         return None
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"Did you mean {quote(close[0])}?" if close else None
+    return _nearest(name, tuple(known))
+
+
+@lru_cache(maxsize=1024)
+def _nearest(name: str, known: tuple[str, ...]) -> str | None:
+    """As `nearest`; the same name is often wrong in many places of one file."""
+    close = difflib.get_close_matches(name, known, n=_MOST_CLOSE, cutoff=0.6)
+    return f"Did you mean {quote(min(close, key=lambda other: _slips(name, other)))}?" if close else None
+
+
+def _slips(name: str, other: str) -> int:
+    """How many letters were added, left out, mistaken or swapped with their neighbour: the restricted distance of
+    Damerau and Levenshtein."""
+    before, row = [0] * (len(other) + 1), list(range(len(other) + 1))
+    for i, letter in enumerate(name, 1):
+        older, before, row = before, row, [i]
+        for j, wanted in enumerate(other, 1):
+            slips = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and wanted == name[i - 2]:
+                slips = min(slips, older[j - 2] + 1)
+            row.append(slips)
+    return row[-1]
 
 
 def field_name(path: Iterable[str | int]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -274,3 +275,89 @@ def test_what_is_asked_is_said_before_and_needs_to_be_allowed(board: Path) -> No
     assert json.loads(done.out)["executed"] == ["runs: echo hippopotamus"]
     shown = invoke("derive", board, "--withhold", "--allow-command", "echo", "--markdown").out
     assert "```text\n  - {id: one-out, half: out, pair_id: one, withhold: one-in}\n```" in shown
+
+
+# --- files named for one another, and what is not written -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "whole.yaml", "--against", "whole.yaml"),
+        ("check", "roster.json"),
+        ("derive", "roster.json", "--withhold"),
+        ("derive", "roster.json", "--missing-from", "roster.json"),
+        ("run", "roster.json", "--subject", "local"),
+    ],
+)
+def test_a_file_named_for_another_is_called_what_it_is(roster: Path, arguments: tuple[str, ...]) -> None:
+    covering(roster)
+    refused = invoke(*arguments)
+    assert refused.code == 2
+    assert "Write `schema" not in refused.err
+    swapped = ("a board", "a roster") if "--against" in arguments else ("a roster", "a board")
+    assert ": found {}; expected {}. Name the file of".format(*swapped) in refused.err
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_nothing_to_write_is_said(roster: Path, form: tuple[str, ...]) -> None:
+    out = roster.with_name("lacking.yaml")
+    done = invoke("derive", roster, "--missing-from", covering(roster), "--out", out, *form)
+    assert (done.code, out.exists()) == (0, False)
+    assert f"The board lacks nothing of the roster, so {out} was not written." in done.err
+
+
+def test_a_deleted_half_is_one_problem(roster: Path) -> None:
+    whole = covering(roster)
+    parts = whole.read_text(encoding="utf-8").split("  - id: ")
+    whole.write_text(
+        "  - id: ".join(part for part in parts if not part.startswith("science.lane.out")), encoding="utf-8"
+    )
+    (problem,) = json.loads(invoke("check", whole, "--against", roster, "--json").out)["problems"]
+    assert "with only its in-half" in problem["text"]
+
+
+def test_a_wrong_owner_is_marked_in_the_table(roster: Path) -> None:
+    whole = covering(roster)
+    before, found, after = whole.read_text(encoding="utf-8").rpartition("owner: platform")
+    assert found
+    whole.write_text(f"{before}owner: nobody{after}", encoding="utf-8")
+    assert "(wrong owner)" in invoke("check", whole, "--against", roster).out
+
+
+def test_what_a_seat_shows_is_refused_with_its_line(board: Path) -> None:
+    lines = [
+        "schema: calibrant.board.v1",
+        "profile: default",
+        "frame: discovery",
+        "seats:",
+        "  - id: a",
+        "    lane: b",
+        "    context: {text: It is given away.}",
+        "    evidence:",
+        "      - text: x",
+        "      - title: given away",
+        "        text: x",
+        "challenges:",
+        "  - {id: p-in, seat: a, test_type: grounding, attribute: lane, half: in, pair_id: p, prompt: Which?,",
+        "     evidence: [{text: given away}], outcome: {kind: text}, resolver: {kind: facts, value: given away}}",
+    ]
+    board.write_text("\n".join(lines), encoding="utf-8")
+    problems = json.loads(invoke("derive", board, "--withhold", "--json").out)["problems"]
+    told = [(each["line"], each["field"]) for each in problems]
+    assert told == [(7, "seats[0].context"), (10, "seats[0].evidence[1].title")]
+
+
+def test_the_page_of_a_large_roster_shows_some_and_says_where_all_are(tmp_path: Path) -> None:
+    ids = [f"r{number:03}" for number in range(200)]
+    roles = [{"id": name, "lane": f"the lane of {name}"} for name in ids]
+    couples = [[ids[a], ids[b]] for a in range(40) for b in range(a)]
+    path = tmp_path / "roster.json"
+    path.write_text(json.dumps({**SMALL, "roles": roles, "boundaries": [], "adjacent": couples}), encoding="utf-8")
+    start = time.process_time()
+    done = invoke("derive", path)
+    assert time.process_time() - start < 10
+    assert "asks for 1760 pairs of 200 roles." in done.out
+    assert "1260 pairs more" in done.out
+    assert done.out.count(" is easily confused with ") < 500
+    assert len(json.loads(invoke("derive", path, "--json").out)["cases"]) == 1760

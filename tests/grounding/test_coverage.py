@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.errors import Where
+from calibrant.errors import InputError, Where
 from calibrant.grounding.coverage import Coverage, CoverageChecker
 from calibrant.grounding.roster import derive
 from calibrant.records.board import Challenge, Seat
@@ -168,14 +169,18 @@ def test_a_seat_that_is_no_role_and_a_lane_that_differs_are_problems() -> None:
     [
         ("platfrom", 'found the owner "platfrom", which is no role of the roster'),
         ("science", "which is the seat itself"),
-        ("sysadmin", 'found the owner "sysadmin"; expected "platform". Science defers'),
+        ("sysadmin", 'found the owner "sysadmin"; expected "platform". In the roster, science defers'),
     ],
 )
 def test_a_fact_is_said_to_be_its_owners(owner: str, said: str) -> None:
     resolver = {"kind": "other-lane", "owner": owner, "reason": "r"}
-    (problem,) = problems(held(small(), changed(challenges(small()), "science.guarantees.out", resolver=resolver)))
+    found = held(small(), changed(challenges(small()), "science.guarantees.out", resolver=resolver))
+    (problem,) = problems(found)
     assert "resolver.owner" in problem
     assert said in problem
+    assert [case.pair_id for case in found.missing] == ["science.guarantees"]
+    (wrong,) = [each for each in found.covered if each.misowned]
+    assert (wrong.pairs, wrong.half_written, list(wrong.misowned)) == (0, {}, ["science.guarantees"])
 
 
 def test_an_owner_may_be_called_by_its_name() -> None:
@@ -198,3 +203,50 @@ def test_the_coverage_as_json_names_every_case() -> None:
     assert told["roster_sha256"] == small().digest()
     assert [case["half_written"] for case in told["cases"] if case["pair_id"] == "science.lane"] == [["science.lane"]]
     assert sum(case["pairs"] for case in told["cases"]) == 8
+
+
+@pytest.mark.parametrize("in_first", [True, False])
+def test_a_pair_of_a_wrong_owner_does_not_count_whichever_half_comes_first(in_first: bool) -> None:
+    resolver = {"kind": "other-lane", "owner": "nobody", "reason": "r"}
+    written = changed(challenges(small()), "science.guarantees.out", resolver=resolver)
+    found = held(small(), written if in_first else written[::-1])
+    assert [each.case.pair_id for each in found.covered if each.missing] == ["science.guarantees"]
+    told = found.to_dict()["cases"]
+    assert [case["misowned"] for case in told if case["misowned"]] == [["science.guarantees"]]
+
+
+def test_ids_keep_their_letters_wherever_they_stand_in_a_message() -> None:
+    resolver = {"kind": "attested", "by": "me", "reason": "r"}
+    found = held(small(), changed(challenges(small()), "science.guarantees.out", resolver=resolver))
+    assert "Science" not in "".join(map(str, found.warnings))
+
+
+def test_a_half_that_is_said_to_be_alone_already_is_not_said_again() -> None:
+    roster = small()
+    place = lambda index: Where("b.yaml", index + 1, f"challenges[{index}]")  # noqa: E731
+    checker = CoverageChecker(roster, derive(roster, PROFILE), seats(roster), place, "b.yaml")
+    for fields in without(challenges(roster), "science.lane.out"):
+        checker.take(Challenge.model_validate(fields))
+    (only,) = [index for each in checker.finish().covered for index in each.half_written.values()]
+    assert checker.finish([only]).problems == ()
+
+
+def test_a_roster_of_many_neighbours_is_derived_and_held_against_a_board_in_a_moment() -> None:
+    ids = [f"r{number}" for number in range(1000)]
+    roles = [{"id": name, "lane": f"lane of {name}"} for name in ids]
+    adjacent = [[ids[-1 - a], ids[-1 - b]] for a in range(120) for b in range(a)]
+    roster = small(roles=roles, boundaries=[], adjacent=adjacent)
+    start = time.process_time()
+    found = held(roster, [], seats(roster)[:500])
+    assert len(found.missing) == 1000 + 2 * len(adjacent)
+    assert time.process_time() - start < 2
+
+
+def test_names_that_a_large_roster_does_not_have_are_told_in_a_moment() -> None:
+    roles = [{"id": f"role-{number}", "lane": f"lane {number}"} for number in range(1000)]
+    adjacent = [[f"role-{number}", f"roel-{number % 7}"] for number in range(1000)]
+    start = time.process_time()
+    with pytest.raises(InputError) as refused:
+        small(roles=roles, boundaries=[], adjacent=adjacent)
+    assert 'Did you mean "role-' in str(refused.value)
+    assert time.process_time() - start < 3

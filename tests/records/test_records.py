@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,8 +15,10 @@ from pydantic import ValidationError
 
 from calibrant import canonical
 from calibrant.errors import InputError
-from calibrant.records.base import Record, _fields_with_presentation
+from calibrant.records.base import Record, _fields_with_presentation, called
 from calibrant.records.documents import read_document
+from calibrant.records.profile import Profile
+from calibrant.records.roster import Roster
 from tests.records.strategies import KINDS, NAMED_KINDS, field_values, records
 
 few = settings(max_examples=20, suppress_health_check=list(HealthCheck))
@@ -28,7 +31,7 @@ named_kind = pytest.mark.parametrize("kind", NAMED_KINDS, ids=lambda kind: kind.
 def test_every_class_with_a_schema_has_one_of_its_own() -> None:
     names = [kind.schema_name for kind in NAMED_KINDS]
     assert len(set(names)) == len(names) >= 15
-    assert all(name.startswith("calibrant.") and name.endswith(".v1") for name in names)
+    assert all(re.fullmatch(r"calibrant\.[a-z-]+\.v[1-9]", name) for name in names)
 
 
 @any_kind
@@ -176,11 +179,13 @@ def test_no_record_stands_in_for_one_of_another_kind_or_version(kind: type[Recor
         fields = record.to_dict()
         for other in NAMED_KINDS:
             if other is not kind:
-                with pytest.raises(InputError, match="found the schema"):
+                with pytest.raises(
+                    InputError, match=f"found {called(kind.schema_name)}; expected {called(other.schema_name)}"
+                ):
                     other.from_dict(fields)
                 assert canonical.digest({**fields, "schema": other.schema_name}) != canonical.digest(fields)
         with pytest.raises(InputError, match="another version"):
-            kind.from_dict({**fields, "schema": kind.schema_name.replace(".v1", ".v2")})
+            kind.from_dict({**fields, "schema": f"{kind.schema_name}9"})
         with pytest.raises(InputError, match="no schema"):
             kind.from_dict({name: value for name, value in fields.items() if name != "schema"})
 
@@ -249,3 +254,28 @@ def test_bytes_that_are_no_record_are_one_clear_error(data: bytes) -> None:
         for read in (kind.from_bytes, kind.from_stored):
             with pytest.raises(InputError):
                 read(data)
+
+
+def test_every_kind_of_record_has_a_name_for_people() -> None:
+    kinds = {
+        kind.schema_name for kind in every(Record) if kind.schema_name and kind.__module__.startswith("calibrant.")
+    }
+    assert {name for name in kinds if called(name) is None} == set()
+    assert called("calibrant.authority-grant.v1") == "an authority grant"
+    assert called("calibrant.board.v9") == "a board"
+    assert [called(other) for other in ("calibrant.boat.v1", "board", None, 7, "calibrant.board.v1" * 90)] == [None] * 5
+
+
+def every(kind: type[Record]) -> Iterator[type[Record]]:
+    for inner in kind.__subclasses__():
+        yield inner
+        yield from every(inner)
+
+
+@pytest.mark.parametrize(("found", "kind"), [("calibrant.board.v1", Roster), ("calibrant.roster.v1", Profile)])
+def test_a_record_of_another_kind_is_called_what_it_is(found: str, kind: type[Record]) -> None:
+    with pytest.raises(InputError) as refused:
+        kind.from_dict({"schema": found})
+    (problem,) = refused.value.problems
+    assert (problem.found, problem.expected) == (called(found), called(kind.schema_name))
+    assert "Write" not in str(problem)

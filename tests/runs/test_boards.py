@@ -130,7 +130,8 @@ def test_a_given_profile_stands_in_for_the_one_that_the_file_names(write: Write)
     [
         ({"schema": None}, "schema", "Write `schema: calibrant.board.v1`."),
         ({"schema": "calibrant.board.v2"}, "schema", "another version of Calibrant"),
-        ({"schema": "calibrant.profile.v1"}, "schema", 'expected "calibrant.board.v1"'),
+        ({"schema": "calibrant.profile.v1"}, "schema", "found a profile; expected a board"),
+        ({"schema": "calibrant.boat.v1"}, "schema", 'expected "calibrant.board.v1"'),
         ({"frame": None}, "frame", "no rate may be quoted"),
         ({"frame": "random"}, "frame", "`frame: representative`"),
         ({"profile": None}, "profile", "found nothing"),

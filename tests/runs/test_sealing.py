@@ -347,7 +347,7 @@ def test_the_answers_of_another_board_are_refused(tmp_path) -> None:
     [
         ("", "an empty file"),
         ("[]\n", "a map, one answer"),
-        ('{"schema": "calibrant.board.v1"}\n', "calibrant.answers.v1"),
+        ('{"schema": "calibrant.board.v1"}\n', "found a board"),
         ("{\n", "JSON"),
     ],
 )

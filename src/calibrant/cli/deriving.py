@@ -51,6 +51,8 @@ def derive_roster(path: Path, profile: str | None, missing_from: Path | None, ou
         refuse_overwriting(output.file, {"the roster": path, "the board that is compared": missing_from})
         refuse_existing(output.file, force=output.force)
         write_whole(output.file, outline(roster, cases, _profile_for(output.file, profile, board)).encode("utf-8"))
+    elif output.file is not None:
+        say(visible(f"The board lacks nothing of the roster, so {output.file} was not written."))
     if output.form == "json":
         print_json(derived_json(roster, cases))
     else:
@@ -120,6 +122,8 @@ def derive_withheld(
     if output.file is not None and found.out_halves and not found.problems:
         added = {half.index: half.written() for half in found.out_halves}
         write_whole(output.file, insert(read_input(path), path, added, board.lines or ()))
+    elif output.file is not None:
+        say(visible(f"{output.file} was not written: an out-half is refused."))
     if output.form == "json":
         print_json(withheld_json(found, wanted.executes))
     else:

@@ -38,6 +38,8 @@ class BoardCheck:
     by_seat: Counter[str] = field(default_factory=Counter)
     by_test_type: Counter[str] = field(default_factory=Counter)
     policies: dict[str, int] = field(default_factory=dict)
+    alone: frozenset[int] = frozenset()
+    """The indexes of the halves whose other half is not there, which is a problem of each."""
     problems: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
 
@@ -116,8 +118,9 @@ class BoardChecker:
         for index, challenge in self._open.values():
             if _may_be_derived(challenge):
                 self._take_outcome(challenge, index)
-        unpaired = ((c, self._where(i)) for i, c in self._open.values() if _must_pair(self._profile, c))
-        self._found.problems += [_half_written(challenge, place) for challenge, place in unpaired]
+        unpaired = {index: half for index, half in self._open.values() if _must_pair(self._profile, half)}
+        self._found.alone = frozenset(unpaired)
+        self._found.problems += [_half_written(half, self._where(index)) for index, half in unpaired.items()]
         self._found.problems += list(_paid(self._paid))
         self._found.problems += list(_uncovered(self._header, self._found))
         self._found.warnings += list(self._asked_twice())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from calibrant.errors import InputError, Problem, Where, nearest, one_of, quote
 from calibrant.records.profile import Profile
@@ -89,15 +89,22 @@ def derive(roster: Roster, profile: Profile) -> tuple[Case, ...]:
     Raises:
         InputError: where a test type that the roster names is not in ``profile``, or is never paired.
     """
-    stated = _test_types(roster, profile)
-    cases = [_lane(role, roster, stated) for role in roster.roles]
+    known = _Known(_test_types(roster, profile), {role.id: role.lane for role in roster.roles})
+    cases = [_lane(role, roster, known) for role in roster.roles]
     for boundary in roster.boundaries:
-        cases.append(_owned(boundary, roster, stated))
-        cases += [_deferred(boundary, name, roster, stated) for name in boundary.defers]
-        cases += [_granted(boundary, grant, roster, stated) for grant in boundary.grants]
+        cases.append(_owned(boundary, roster, known))
+        cases += [_deferred(boundary, name, roster, known) for name in boundary.defers]
+        cases += [_granted(boundary, grant, roster, known) for grant in boundary.grants]
     for one, other in roster.adjacent:
-        cases += [_beside(one, other, roster, stated), _beside(other, one, roster, stated)]
+        cases += [_beside(one, other, roster, known), _beside(other, one, roster, known)]
     return tuple(sorted(cases, key=lambda case: (case.seat, _RANK[case.origin], case.attribute)))
+
+
+class _Known(NamedTuple):
+    """What is looked up for each case: whether the challenges of a test type state a fact, and the lane of a role."""
+
+    stated: dict[str, bool]
+    lanes: dict[str, str]
 
 
 def _test_types(roster: Roster, profile: Profile) -> dict[str, bool]:
@@ -140,9 +147,9 @@ def _case(
     return Case(origin, seat, attribute, test_type, stated, why, *halves, owner)
 
 
-def _lane(role: Role, roster: Roster, stated: dict[str, bool]) -> Case:
+def _lane(role: Role, roster: Roster, known: _Known) -> Case:
     why = f"{role.id} has the lane {_said(role.lane)}"
-    if stated[roster.test_type]:
+    if known.stated[roster.test_type]:
         texts = (
             f"a question about {_said(role.lane)}, with the evidence that settles it",
             f"a question about {_said(role.lane)} that nothing the seat holds settles: {_SETTLED}",
@@ -153,13 +160,13 @@ def _lane(role: Role, roster: Roster, stated: dict[str, bool]) -> Case:
             "a request that lies outside of it, and what leaving it looks like",
         )
     kind = roster.test_type
-    return _case("lane", role.id, "lane", kind, stated=stated[kind], owner=None, texts=(why, *texts))
+    return _case("lane", role.id, "lane", kind, stated=known.stated[kind], owner=None, texts=(why, *texts))
 
 
-def _owned(boundary: Boundary, roster: Roster, stated: dict[str, bool]) -> Case:
+def _owned(boundary: Boundary, roster: Roster, known: _Known) -> Case:
     kind, matter = boundary.test_type or roster.test_type, _said(boundary.matter)
     why = f"{boundary.owner} owns {matter}; {_listed(boundary.defers)} {_hand(boundary.defers)} it over"
-    if stated[kind]:
+    if known.stated[kind]:
         texts = (
             f"a question about {matter}, with the evidence that settles it",
             f"a question about {matter} that nothing the seat holds settles: {_SETTLED}",
@@ -169,16 +176,16 @@ def _owned(boundary: Boundary, roster: Roster, stated: dict[str, bool]) -> Case:
             f"a request for {matter}, and what taking it as its own looks like",
             f"a request near {matter} that is not the seat's, and what leaving it looks like",
         )
-    return _case("owner", boundary.owner, boundary.id, kind, stated=stated[kind], owner=None, texts=(why, *texts))
+    return _case("owner", boundary.owner, boundary.id, kind, stated=known.stated[kind], owner=None, texts=(why, *texts))
 
 
-def _deferred(boundary: Boundary, name: str, roster: Roster, stated: dict[str, bool]) -> Case:
+def _deferred(boundary: Boundary, name: str, roster: Roster, known: _Known) -> Case:
     kind, matter, owner = boundary.test_type or roster.test_type, _said(boundary.matter), boundary.owner
     why = f"{name} defers {matter} to {owner}"
-    own = _said(_lane_of(roster, name))
+    own = _said(known.lanes[name])
     granted = next((grant for grant in boundary.grants if grant.role == name), None)
     besides = f" (and outside of {_said(granted.scope)}, which it may settle)" if granted is not None else ""
-    if stated[kind]:
+    if known.stated[kind]:
         texts = (
             f"a question on {name}'s own side of the line, about {own}, with the evidence that settles it",
             f"a question about {matter}{besides}: it is for {owner} to know",
@@ -188,14 +195,14 @@ def _deferred(boundary: Boundary, name: str, roster: Roster, stated: dict[str, b
             f"a request on {name}'s own side of the line, and what taking it looks like",
             f"a request for {matter}{besides}, and what handing it to {owner} looks like",
         )
-    return _case("deferral", name, boundary.id, kind, stated=stated[kind], owner=owner, texts=(why, *texts))
+    return _case("deferral", name, boundary.id, kind, stated=known.stated[kind], owner=owner, texts=(why, *texts))
 
 
-def _granted(boundary: Boundary, grant: ScopedGrant, roster: Roster, stated: dict[str, bool]) -> Case:
+def _granted(boundary: Boundary, grant: ScopedGrant, roster: Roster, known: _Known) -> Case:
     kind, matter, owner = boundary.test_type or roster.test_type, _said(boundary.matter), boundary.owner
     scope = _said(grant.scope)
     why = f"{grant.role} defers {matter} to {owner}, but for {scope}"
-    if stated[kind]:
+    if known.stated[kind]:
         texts = (
             f"a question about {scope}, with the evidence that settles it",
             f"a question about {matter}, just outside of {scope}: it is for {owner} to know",
@@ -206,13 +213,13 @@ def _granted(boundary: Boundary, grant: ScopedGrant, roster: Roster, stated: dic
             f"a request for {matter}, just outside of {scope}, and what handing it to {owner} looks like",
         )
     attribute = f"{boundary.id}.granted"
-    return _case("grant", grant.role, attribute, kind, stated=stated[kind], owner=owner, texts=(why, *texts))
+    return _case("grant", grant.role, attribute, kind, stated=known.stated[kind], owner=owner, texts=(why, *texts))
 
 
-def _beside(name: str, other: str, roster: Roster, stated: dict[str, bool]) -> Case:
-    kind, own, others = roster.test_type, _said(_lane_of(roster, name)), _said(_lane_of(roster, other))
+def _beside(name: str, other: str, roster: Roster, known: _Known) -> Case:
+    kind, own, others = roster.test_type, _said(known.lanes[name]), _said(known.lanes[other])
     why = f"{name} is easily confused with {other}"
-    if stated[kind]:
+    if known.stated[kind]:
         texts = (
             f"a question about {own} that could be taken for one of {other}'s, with the evidence that settles it",
             f"a question about {others} that could be taken for one of {name}'s: it is for {other} to know",
@@ -222,7 +229,9 @@ def _beside(name: str, other: str, roster: Roster, stated: dict[str, bool]) -> C
             f"a request that is {name}'s and could be taken for {other}'s, and what taking it looks like",
             f"a request that is {other}'s and could be taken for {name}'s, and what handing it to {other} looks like",
         )
-    return _case("neighbour", name, f"beside.{other}", kind, stated=stated[kind], owner=other, texts=(why, *texts))
+    return _case(
+        "neighbour", name, f"beside.{other}", kind, stated=known.stated[kind], owner=other, texts=(why, *texts)
+    )
 
 
 def _said(text: str) -> str:
@@ -237,12 +246,6 @@ def _listed(names: tuple[str, ...]) -> str:
 
 def _hand(names: tuple[str, ...]) -> str:
     return "hands" if len(names) == 1 else "hand"
-
-
-def _lane_of(roster: Roster, name: str) -> str:
-    role = roster.role(name)
-    assert role is not None  # a roster names no role that it does not have
-    return role.lane
 
 
 def case_of(cases: dict[tuple[str, str], Case], seat: str, attribute: str) -> Case | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -66,7 +67,10 @@ class Record(BaseModel):
         """
         fields = dict(fields)
         if cls.schema_name:
-            refuse_other_schema(fields.pop("schema", None), cls.schema_name, where)
+            schema = fields.pop("schema", None)
+            if schema != cls.schema_name:
+                line = lines(("schema",)) or where.line
+                refuse_other_schema(schema, cls.schema_name, Where(where.file, line, where.field))
         try:
             return cls.model_validate(fields)
         except ValidationError as refused:
@@ -131,15 +135,52 @@ _NO_INTEGER = frozenset({str, bool, float, type(None)})
 
 
 def refuse_other_schema(found: object, expected: str, where: Where = Where()) -> None:
-    """Refuse a record that does not say that it is of the schema ``expected``, telling a newer version apart."""
+    """Refuse a record that does not say that it is of the schema ``expected``.
+
+    One of another version, and one that is something else of Calibrant's, are called what they are: whoever named the
+    wrong file is not told to break it.
+    """
     if found == expected:
         return
     kind, _, _ = expected.rpartition(".v")
+    other, wanted = called(found), called(expected)
+    if other is not None and wanted is not None and other != wanted:
+        raise InputError(Problem(other, wanted, f"Name the file of {wanted} in its place.", where))
     fix = f"Write `schema: {expected}`."
     if isinstance(found, str) and found.startswith(f"{kind}.v"):
         fix = "It was written for another version of Calibrant: read it with that version."
     said = "no schema" if found is None else f"the schema {quote(found)}"
     raise InputError(Problem(said, one_of([expected]), fix, Where(where.file, where.line, where.field)))
+
+
+def called(schema: object) -> str | None:
+    """What people call a record of this schema, of any version: ``a board``; None for a schema that is not known."""
+    kind = _SCHEMA.fullmatch(schema) if isinstance(schema, str) and len(schema) < _LONGEST_SCHEMA else None
+    if kind is None or kind[1] not in KINDS:
+        return None
+    name = kind[1].replace("-", " ")
+    return _CALLED.get(kind[1]) or f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+_SCHEMA = re.compile(r"calibrant\.([a-z-]+)\.v[0-9]+")
+_LONGEST_SCHEMA = 80
+KINDS: Final = frozenset(
+    "answers authority-grant board capture challenge claim commitment confidence dataset-validation decision-policy "
+    "elicitation evaluator-capability expectation failure gold judge judge-agreement-study judge-instrument "
+    "judge-panel judged-item judgement label origin panel prediction probe-report profile project resolution response "
+    "roster scorecard sealed sealed-answer start subject terms unanswered".split()
+)
+"""The kinds of records, as their schemas name them."""
+_CALLED: Final = {
+    "answers": "the answers of a sealed board",
+    "confidence": "figures of confidence",
+    "gold": "gold labels",
+    "panel": "a panel of judges",
+    "sealed": "a sealed commitment",
+    "start": "the start of a run",
+    "terms": "the terms of a run",
+    "unanswered": "a question without an answer",
+}
 
 
 def _identity(value: Any, dumped: Any) -> Any:

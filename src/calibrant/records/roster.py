@@ -153,7 +153,6 @@ def _repeated(names: Iterable[str], what: str, at: Any) -> Iterator[Fault]:
 
 
 def _unknown(name: str, path: tuple[str | int, ...], roles: tuple[str, ...]) -> Fault:
-    roles = tuple(dict.fromkeys(roles))
     more = f" or {len(roles) - _MOST_LISTED} others" if len(roles) > _MOST_LISTED else ""
     expected = f"a role of this roster: {one_of(roles[:_MOST_LISTED])}{more}"
     return Fault(path, f"the unknown role {quote(name)}", expected, nearest(name, roles) or "Check its spelling.")
@@ -162,7 +161,8 @@ def _unknown(name: str, path: tuple[str | int, ...], roles: tuple[str, ...]) -> 
 def _odd_boundaries(roster: Roster) -> Iterator[Fault]:
     ids = [boundary.id for boundary in roster.boundaries]
     yield from _repeated(ids, "the boundary", lambda at: ("boundaries", at, "id"))
-    roles = frozenset(roster.role_ids)
+    listed = tuple(dict.fromkeys(roster.role_ids))
+    roles = frozenset(listed)
     for index, boundary in enumerate(roster.boundaries):
         here = ("boundaries", index)
         if boundary.id in RESERVED:
@@ -171,9 +171,9 @@ def _odd_boundaries(roster: Roster) -> Iterator[Fault]:
         for place, (field, name) in enumerate(named):
             if name not in roles:
                 path = (*here, field) if field == "owner" else (*here, field, place - 1)
-                yield _unknown(name, path, roster.role_ids)
+                yield _unknown(name, path, listed)
         yield from _odd_deferring(boundary, here)
-        yield from _odd_grants(boundary, here, roster.role_ids, roles)
+        yield from _odd_grants(boundary, here, listed, roles)
 
 
 def _odd_deferring(boundary: Boundary, here: tuple[str | int, ...]) -> Iterator[Fault]:
@@ -207,7 +207,8 @@ def _odd_grants(
 
 def _odd_couples(roster: Roster) -> Iterator[Fault]:
     seen: dict[tuple[str, str], int] = {}
-    roles = frozenset(roster.role_ids)
+    listed = tuple(dict.fromkeys(roster.role_ids))
+    roles = frozenset(listed)
     for index, couple in enumerate(roster.adjacent):
         if seen.setdefault(couple, index) != index:
             yield Fault(
@@ -218,4 +219,4 @@ def _odd_couples(roster: Roster) -> Iterator[Fault]:
             yield Fault(("adjacent", index), found, "two roles whose lanes are easily confused")
         for name in dict.fromkeys(couple):
             if name not in roles:
-                yield _unknown(name, ("adjacent", index), roster.role_ids)
+                yield _unknown(name, ("adjacent", index), listed)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from calibrant.errors import Problem
-from calibrant.grounding.coverage import Coverage
+from calibrant.grounding.coverage import Coverage, Covered
 from calibrant.report.view import Commands, Facts, Points, Section, Table, View
 from calibrant.runs.boards import Board
 from calibrant.runs.check import Check
@@ -101,14 +101,16 @@ def _tally(counts: dict[str, int]) -> str:
 
 def _coverage(coverage: Coverage) -> Section:
     """For each role: how many cases the roster asks for, how many a board has, how many pairs, and what is missing."""
-    rows = tuple(_role_covered(coverage, role) for role in dict.fromkeys(found.case.seat for found in coverage.covered))
+    by_role: dict[str, list[Covered]] = {}
+    for found in coverage.covered:
+        by_role.setdefault(found.case.seat, []).append(found)
+    rows = tuple(_role_covered(role, cases) for role, cases in by_role.items())
     columns = ("role", "cases", "covered", "pairs", "missing")
     return Table("Against the roster", columns, rows, frozenset({1, 2, 3}))
 
 
-def _role_covered(coverage: Coverage, role: str) -> tuple[str, ...]:
-    found = coverage.of_role(role)
-    missing = [each.case.attribute for each in found if each.missing]
+def _role_covered(role: str, found: list[Covered]) -> tuple[str, ...]:
+    missing = [f"{each.case.attribute}{' (wrong owner)' * bool(each.misowned)}" for each in found if each.missing]
     pairs = sum(each.pairs for each in found)
     return (role, str(len(found)), str(len(found) - len(missing)), str(pairs), ", ".join(_few(missing)) or "–")
 

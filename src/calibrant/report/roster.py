@@ -12,6 +12,9 @@ from calibrant.report.checks import problem_points, problems_json
 from calibrant.report.view import Commands, Points, Section, Table, View
 from calibrant.runs.withholding import Withholding
 
+MOST_SHOWN: Final = 500
+"""How many pairs a page shows; the rest is counted. Nobody reads more, and to draw them takes minutes."""
+
 ASKED: Final = "Asked, to look for each fact"
 
 
@@ -27,13 +30,18 @@ def derived_view(
     sentence = f"{name} asks for {pairs} of {roles}."
     if lacking:
         sentence = f"The board lacks {pairs} of {roles}." if cases else "The board has every pair that is derived."
-    sections: list[Section] = [_role(roster, seat, tuple(found)) for seat, found in groupby(cases, lambda c: c.seat)]
+    shown, rest = cases[:MOST_SHOWN], len(cases) - MOST_SHOWN
+    lanes = {role.id: role.lane for role in roster.roles}
+    by_seat = groupby(shown, lambda case: case.seat)
+    sections: list[Section] = [_role(seat, lanes.get(seat), tuple(found)) for seat, found in by_seat]
+    if rest > 0:
+        more = f"and {_count(rest, 'pair')} more: `--json` and the outline (`--out`) hold all of them"
+        sections.append(Points("", (more,)))
     return View(sentence, (), (*sections, Commands("Next", tuple(commands))))
 
 
-def _role(roster: Roster, seat: str, cases: tuple[Case, ...]) -> Section:
-    role = roster.role(seat)
-    title = f"{seat}: {role.lane}" if role is not None else seat
+def _role(seat: str, lane: str | None, cases: tuple[Case, ...]) -> Section:
+    title = f"{seat}: {lane}" if lane is not None else seat
     return Table(title, ("pair", "why it is derived, and what its author has to write"), tuple(_rows(cases)))
 
 

@@ -19,14 +19,14 @@ from __future__ import annotations
 import html
 import importlib.resources
 from array import array
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal
 
 from calibrant import canonical
-from calibrant.errors import InputError, Problem, Where, quote
+from calibrant.errors import InputError, Problem, Where, field_name, quote
 from calibrant.records.base import Record, refuse_other_schema
 from calibrant.records.board import BoardHeader, Challenge, Seat
 from calibrant.records.documents import ENDINGS, decode_line, read_document
@@ -73,6 +73,8 @@ class Board:
     folder: Path
     source: Path | None = None
     lines: array[int] | None = None
+    seat_lines: Mapping[str, int] = field(default_factory=dict)
+    """The lines of the seats, their contexts and pieces of evidence, by field: ``seats[0].evidence[1]``."""
 
     @classmethod
     def build(
@@ -107,6 +109,13 @@ class Board:
         file = str(self.source) if self.source is not None else None
         line = self.lines[index] if self.lines is not None else None
         return Where(file, line, f"challenges[{index}]")
+
+    def where_in_seat(self, field: str) -> Where:
+        """The place of a field such as ``seats[0].context``, for a message."""
+        around = field
+        while around and around not in self.seat_lines:
+            around = around.rpartition(".")[0]
+        return Where(str(self.source) if self.source is not None else None, self.seat_lines.get(around), field)
 
     def __repr__(self) -> str:
         title = f" {self.header.title!r}" if self.header.title else ""
@@ -187,6 +196,7 @@ class _Reader:
         self._path, self._file, self._given = path, str(path), profile
         self._beside = files_around(folder, "the board's folder")
         self._lines = array("Q")
+        self._seat_lines: dict[str, int] = {}
 
     def document(self, data: bytes) -> Board:
         """The board in a YAML or JSON file."""
@@ -255,6 +265,7 @@ class _Reader:
         seats = fields.get("seats")
         if isinstance(seats, list):
             written = [self._seat(seat, index, where, lines, findings) for index, seat in enumerate(seats)]
+            self._seat_lines = dict(_lines_of_seats(seats, lines))
             fields = {**fields, "seats": written}
         head: Head | None = None
         try:
@@ -327,7 +338,18 @@ class _Reader:
 
     def _finish(self, head: Head, profile: Profile, assembly: Assembly) -> Board:
         board = _board(head, profile, assembly, Where(self._file), self._path.parent)
-        return replace(board, source=self._path, lines=self._lines)
+        return replace(board, source=self._path, lines=self._lines, seat_lines=self._seat_lines)
+
+
+def _lines_of_seats(seats: list[Any], lines: Lines) -> Iterator[tuple[str, int]]:
+    """The line of each seat, of its context and of each piece of its evidence, by field."""
+    for index, seat in enumerate(seats):
+        pieces = seat.get("evidence") if isinstance(seat, dict) else None
+        count = len(pieces) if isinstance(pieces, list) else 0
+        for path in ((), ("context",), *(("evidence", number) for number in range(count))):
+            line = lines(("seats", index, *path))
+            if line is not None:
+                yield field_name(("seats", index, *path)), line
 
 
 def _exact_text(data: bytes, name: str, where: Where) -> str:

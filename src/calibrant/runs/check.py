@@ -102,7 +102,7 @@ def check(
     found.problems.extend([*sources.problems, *in_files.problems])
     found.warnings.extend(sources.warnings)
     if coverage is not None:
-        found.coverage = coverage.finish()
+        found.coverage = coverage.finish(found.board.alone)
         found.problems.extend(found.coverage.problems)
         found.warnings.extend(found.coverage.warnings)
     return found

@@ -129,12 +129,11 @@ def _executes(board: Board, wanted: Mapping[int, Challenge], world: World) -> It
     said: dict[str, None] = {}
     problems: list[Problem] = []
     for index, challenge in wanted.items():
-        place = board.where(index)
         for name, source in _sources(challenge, board):
             try:
                 said.update(dict.fromkeys(world.executes(source, name)))
             except InputError as refused:
-                problems += [_at(problem, place) for problem in refused.problems]
+                problems += [_at(problem, board, index) for problem in refused.problems]
     if problems:
         raise InputError(problems)
     yield from said
@@ -183,7 +182,7 @@ def derive_out_halves(board: Board, wanted: Wanted, world: World) -> Withholding
     said = blocking(_ask(board, wanted, world))
     for index, in_half in wanted.in_halves.items():
         looked = _look(in_half, board, said)
-        found.problems += [_at(problem, board.where(index)) for problem in looked.problems]
+        found.problems += [_at(problem, board, index) for problem in looked.problems]
         if not looked.problems:
             name = _name_for(in_half.id, names)
             withhold(in_half, name)
@@ -366,10 +365,10 @@ def _name_for(name: str, taken: set[str]) -> str:
     return wanted
 
 
-def _at(problem: Problem, place: Where) -> Problem:
-    """``problem`` of the challenge at ``place``, or of a seat, whose field is whole already."""
-    field_name = problem.where.field
+def _at(problem: Problem, board: Board, index: int) -> Problem:
+    """``problem`` of the challenge of that index, or of a seat, whose field is whole already."""
+    place, field_name = board.where(index), problem.where.field
     if field_name is not None and field_name.startswith("seats["):
-        return replace(problem, where=Where(place.file, None, field_name))
+        return replace(problem, where=board.where_in_seat(field_name))
     inner = ".".join(part for part in (place.field, field_name) if part) or None
     return replace(problem, where=Where(place.file, place.line, inner))
