@@ -235,7 +235,7 @@ def test_what_is_no_number_is_no_figure(text: str) -> None:
 
 
 def test_a_study_of_another_kind_is_no_study() -> None:
-    assert "calibrant.judge-agreement-study.v1" in refusal(changed(schema="calibrant.gold.v1"))
+    assert "expected a judge agreement study" in refusal(changed(schema="calibrant.gold.v1"))
     assert "another version of Calibrant" in refusal(changed(schema="calibrant.judge-agreement-study.v2"))
 
 

@@ -345,7 +345,7 @@ def test_a_policy_that_is_not_there(ready: Made, command: tuple[str, ...]) -> No
     [
         (b"{", "release.json:1"),
         (b"[]", "a map"),
-        (b'{"schema": "calibrant.claim.v1"}', "calibrant.authority-grant.v1"),
+        (b'{"schema": "calibrant.claim.v1"}', "found a claim; expected an authority grant"),
         (b"\xff", "UTF-8"),
     ],
 )

@@ -173,6 +173,7 @@ class TestReadOnly:
         size = left_in_its_log(open_folder / "run.db")
         Ledger.open(open_folder / "run.db", write=True).close()
         assert [file.name for file in open_folder.iterdir()] == ["run.db"]
+        (open_folder / "run.db").chmod(0o644)
         assert self.ask(what_is_there, open_folder / "run.db") == (size, [], size)
 
     def test_a_store_whose_writer_was_killed(self, open_folder: Path) -> None:
@@ -214,6 +215,7 @@ class TestReadOnly:
 
     def test_writing(self, open_folder: Path) -> None:
         build(open_folder / "run.db")
+        (open_folder / "run.db").chmod(0o644)
         refused = self.ask(append_one, open_folder / "run.db")
         assert isinstance(refused, MachineError)
         assert str(refused) == f'cannot write beside "{open_folder / "run.db"}": Permission denied.'

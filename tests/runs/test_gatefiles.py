@@ -294,7 +294,7 @@ TRICKS = {
         "64 lower-case hexadecimal digits",
     ),
     "a time without a zone": (BASE.replace("12:00:00.000000Z", "12:00:00"), "a time without a zone"),
-    "another kind of record": (BASE.replace("authority-grant", "claim"), "calibrant.authority-grant.v1"),
+    "another kind of record": (BASE.replace("authority-grant", "claim"), "found a claim; expected an authority grant"),
     "a later version": (BASE.replace("authority-grant.v1", "authority-grant.v2"), "another version"),
     "nothing": ("", "an empty file"),
     "a list": ("- 1\n", "a map"),

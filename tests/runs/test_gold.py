@@ -173,7 +173,7 @@ def test_a_line_of_items_may_leave_out_its_schema_and_not_name_another(tmp_path:
     path.write_text('{"id": "a", "fields": {"response": "x"}}\n')
     assert load_items(path)["a"].fields == {"response": "x"}
     path.write_text('{"schema": "calibrant.gold.v1", "id": "a", "fields": {"response": "x"}}\n')
-    with pytest.raises(InputError, match="judged-item"):
+    with pytest.raises(InputError, match="found gold labels; expected a judged item"):
         load_items(path)
 
 

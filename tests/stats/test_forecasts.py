@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss
 from sklearn.metrics import log_loss as sklearn_log_loss
@@ -144,7 +144,7 @@ def test_right_or_wrong_has_the_interval_of_a_rate(rows: list[tuple[bool, int]])
     assert interval(base_rate(together)).low == wanted.low
 
 
-@SETTINGS
+@settings(SETTINGS, suppress_health_check=[HealthCheck.filter_too_much])  # most small ones have no such error
 @given(FORECASTS)
 def test_the_error_of_the_skill_is_the_cluster_robust_one_of_statsmodels(rows: list[tuple[float, float, int]]) -> None:
     made = forecasts(rows)

@@ -254,7 +254,7 @@ def test_an_answer_that_is_too_long_is_an_error(tmp_path: Path) -> None:
     assert look(tmp_path, "returns", "operator.mul", args=["ab", 2]).value == "abab"
     huge = look(tmp_path, "returns", "operator.mul", args=["ab", 1_000_000])
     assert huge.status == "error"
-    assert "wrote more than" in (huge.reason or "")
+    assert "is more than 1,000,000 bytes" in (huge.reason or "")
 
 
 def test_a_question_that_is_given_up_leaves_no_process(tmp_path: Path, installed) -> None:
