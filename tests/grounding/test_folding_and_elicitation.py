@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.errors import InputError
-from calibrant.grounding.elicitation import TEMPLATES, Shown, build_request, find_template, shown_text
+from calibrant.grounding.elicitation import TEMPLATES, Shown, build_request, find_template
 from calibrant.grounding.folding import fold, holds_words
 from calibrant.records.board import Seat, Turn
 from calibrant.records.outcome import Boolean, Categorical
 from calibrant.records.terms import Elicitation
+from calibrant.subjects.base import question_text
 from tests.grounding.worlds import challenge
 
 SEAT = Seat(id="sysadmin", lane="x", context="You run this host.")
@@ -52,7 +53,7 @@ def test_a_word_stands_only_whole(text, part) -> None:
 def test_a_seat_is_shown_context_evidence_and_question_and_nothing_about_the_fact(name) -> None:
     item = challenge(target="the-target", note="the-note", outcome=Boolean(kind="boolean"))
     request = build_request(TEMPLATES[name], item, SEAT, [Shown("$ nproc", "2")], epoch=1, word_cap=50)
-    text = shown_text(request)
+    text = question_text(request)
     for part in ("You run this host.", "$ nproc", "2", "How many?"):
         assert part in text
     assert "the-target" not in text
@@ -71,15 +72,15 @@ def test_earlier_turns_are_messages_of_their_own() -> None:
     request = build_request(TEMPLATES["json"], item, SEAT, [], epoch=1, word_cap=50)
     assert [m.role for m in request.messages] == ["system", "user", "assistant", "user"]
     assert "Three?" in request.messages[-1].content
-    text = shown_text(build_request(TEMPLATES["few-shot"], item, SEAT, [], epoch=1, word_cap=50))
+    text = question_text(build_request(TEMPLATES["few-shot"], item, SEAT, [], epoch=1, word_cap=50))
     assert text.endswith("Q: One.\nA: Two.\nQ: Three?\nA:")
 
 
 def test_text_of_a_board_is_never_a_template() -> None:
     item = challenge(prompt="{{ 7 * 7 }} {% raw %} {{ ''.__class__ }}")
     request = build_request(TEMPLATES["json"], item, SEAT, [Shown("{{ 1 }}", "{{ 2 }}")], epoch=1, word_cap=50)
-    assert "{{ 7 * 7 }}" in shown_text(request)
-    assert "{{ 2 }}" in shown_text(request)
+    assert "{{ 7 * 7 }}" in question_text(request)
+    assert "{{ 2 }}" in question_text(request)
 
 
 @pytest.mark.parametrize(
@@ -98,14 +99,16 @@ def test_an_unknown_template_names_the_nearest() -> None:
 
 def test_the_form_of_the_answer_is_told_but_not_for_base_models() -> None:
     item = challenge(outcome=Categorical(kind="categorical", values=("red", "blue")))
-    asked = shown_text(build_request(TEMPLATES["json"], item, SEAT, [], epoch=1, word_cap=50))
+    asked = question_text(build_request(TEMPLATES["json"], item, SEAT, [], epoch=1, word_cap=50))
     assert "one of: red, blue" in asked
 
 
 @pytest.mark.parametrize("name", [name for name, template in TEMPLATES.items() if template.mode == "chat"])
 def test_what_is_graded_by_its_label_is_asked_plainly(name) -> None:
     item = challenge(outcome=None, half=None, pair=None, prompt="May I bring a dog?")
-    asked = shown_text(build_request(TEMPLATES[name], item, SEAT, [Shown("rules", "No cats.")], epoch=1, word_cap=50))
+    asked = question_text(
+        build_request(TEMPLATES[name], item, SEAT, [Shown("rules", "No cats.")], epoch=1, word_cap=50)
+    )
     assert "May I bring a dog?" in asked
     assert "No cats." in asked
     assert "at most 50 words" in asked

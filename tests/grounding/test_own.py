@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calibrant.grounding.elicitation import EARLIER, TEMPLATES, build_request, is_known, shown_text
+from calibrant.grounding.elicitation import EARLIER, TEMPLATES, build_request, is_known
 from calibrant.grounding.options import MOST_OPTIONS, check_options
 from calibrant.grounding.parse import Unparsed, parse
 from calibrant.records.board import Seat
@@ -16,6 +16,7 @@ from calibrant.records.grounding import Expectation
 from calibrant.records.outcome import Boolean, Categorical, Date, Number, Text
 from calibrant.records.subject import Response
 from calibrant.records.terms import Elicitation
+from calibrant.subjects.base import question_text
 from tests.grounding.worlds import challenge
 
 OWN, FEW = TEMPLATES["options"], TEMPLATES["options-few-shot"]
@@ -123,14 +124,15 @@ def test_who_declines_needs_no_options() -> None:
 def test_what_has_no_range_is_asked_and_read_as_plain_json(outcome) -> None:
     item = challenge(outcome=outcome)
     asked = [
-        shown_text(build_request(TEMPLATES[name], item, SEAT, [], epoch=1, word_cap=9)) for name in ("options", "json")
+        question_text(build_request(TEMPLATES[name], item, SEAT, [], epoch=1, word_cap=9))
+        for name in ("options", "json")
     ]
     assert asked[0] == asked[1]
     for answer in ("yes", "2024-01-01", 7, None, "a"):
         text = said(SOUND, "b", answer=answer)
         assert read(text, outcome=outcome) == read(text, TEMPLATES["json"], outcome)
     base = [
-        shown_text(build_request(TEMPLATES[name], item, SEAT, [], epoch=1, word_cap=9))
+        question_text(build_request(TEMPLATES[name], item, SEAT, [], epoch=1, word_cap=9))
         for name in ("options-few-shot", "few-shot")
     ]
     assert base[0] == base[1]
@@ -203,9 +205,9 @@ def test_half_a_surrogate_pair_is_unparsed_and_ends_nothing(name) -> None:
 def test_a_grid_is_shown_with_what_each_option_covers() -> None:
     item = challenge(outcome=SPACE)
     for name in ("json", "lines"):
-        text = shown_text(build_request(TEMPLATES[name], item, SEAT, [], epoch=1, word_cap=9))
+        text = question_text(build_request(TEMPLATES[name], item, SEAT, [], epoch=1, word_cap=9))
         assert "The options, each with what it covers in ms:\nlow: [0, 50)\nhigh: [50, 100]\n" in text
-    few = shown_text(build_request(TEMPLATES["few-shot"], item, SEAT, [], epoch=1, word_cap=9))
+    few = question_text(build_request(TEMPLATES["few-shot"], item, SEAT, [], epoch=1, word_cap=9))
     assert few.endswith("Q: How many?\nOptions: low [0, 50), high [50, 100]\nA:")
 
 
@@ -213,18 +215,18 @@ def test_own_options_are_asked_for_without_showing_the_grid() -> None:
     limited = challenge(outcome=SPACE.model_copy(update={"max_width": SPACE.plausible[1]}))
     for name in ("options", "options-few-shot"):
         for item in (challenge(outcome=SPACE), limited):
-            text = shown_text(build_request(TEMPLATES[name], item, SEAT, [], epoch=1, word_cap=9))
+            text = question_text(build_request(TEMPLATES[name], item, SEAT, [], epoch=1, word_cap=9))
             assert "0 to 100 ms" in text
             assert "low" not in text.replace("following", "")
             assert "[0, 50)" not in text
-    told = shown_text(build_request(OWN, limited, SEAT, [], epoch=1, word_cap=9))
+    told = question_text(build_request(OWN, limited, SEAT, [], epoch=1, word_cap=9))
     assert "at most 100 ms wide" in told
 
 
 def test_names_of_categories_are_shown_as_before() -> None:
     item = challenge(outcome=Categorical(kind="categorical", values=("red", "blue")))
     asked = [
-        shown_text(build_request(template, item, SEAT, [], epoch=1, word_cap=9))
+        question_text(build_request(template, item, SEAT, [], epoch=1, word_cap=9))
         for template in (TEMPLATES["json"], EARLIER[0])
     ]
     assert asked[0] == asked[1]

@@ -50,6 +50,16 @@ AllowCommand = Annotated[
     typer.Option("--allow-command", metavar="NAME", help="Let the board run this program too; may be repeated."),
 ]
 AllowCommands = Annotated[bool, typer.Option("--allow-commands", help="Let the board run any program.")]
+Watch = Annotated[
+    bool, typer.Option("--watch", help="Wait for what may settle by itself, and settle it as it comes about.")
+]
+Every = Annotated[
+    float | None, typer.Option(metavar="S", help="Seconds between two looks. [default: 2, growing to 60]", min=0.1)
+]
+Until = Annotated[
+    str | None,
+    typer.Option(metavar="WHEN", help="Watch no longer than this: 2026-03-01T09:30:00Z, or 90s, 30m, 2h, 7d."),
+]
 PlotFile = Annotated[
     Path | None,
     typer.Option("--plot", metavar="FILE", help="Write the plots to this file too: .svg, .png or .html."),

@@ -14,6 +14,7 @@ from calibrant.cli.app import (
     AllowCommands,
     BoardFolder,
     BoardPath,
+    Every,
     Json,
     OpenedAnswers,
     Quiet,
@@ -21,6 +22,8 @@ from calibrant.cli.app import (
     RunName,
     RunsFolder,
     Timeout,
+    Until,
+    Watch,
     app,
     command,
     options_of,
@@ -304,17 +307,9 @@ def resolve(
     run: RunName = "latest",
     runs: RunsFolder = None,
     folder: BoardFolder = None,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Wait for what may settle by itself, and settle it as it comes about.")
-    ] = False,
-    every: Annotated[
-        float | None,
-        typer.Option(metavar="S", help="Seconds between two looks. [default: 2, growing to 60]", min=0.1),
-    ] = None,
-    until: Annotated[
-        str | None,
-        typer.Option(metavar="WHEN", help="Watch no longer than this: 2026-03-01T09:30:00Z, or 90s, 30m, 2h, 7d."),
-    ] = None,
+    watch: Watch = False,
+    every: Every = None,
+    until: Until = None,
     recheck: Annotated[
         bool, typer.Option("--recheck", help="Ask again about what is settled; change nothing; 1 where it moved.")
     ] = False,

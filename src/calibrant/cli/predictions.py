@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from calibrant.cli.app import Json, PlotFile, Quiet, RunsFolder, command, group
+from calibrant.cli.app import Every, Json, PlotFile, Quiet, RunsFolder, Until, Watch, command, group
 
 predictions = group("predictions", "Predictions: sealed before they are observed; what confidences were worth.")
 
@@ -87,17 +87,9 @@ def observe(
     within=predictions,
 )
 def resolve(
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Wait for what may settle by itself, and settle it as it comes about.")
-    ] = False,
-    every: Annotated[
-        float | None,
-        typer.Option(metavar="S", help="Seconds between two looks. [default: 2, growing to 60]", min=0.1),
-    ] = None,
-    until: Annotated[
-        str | None,
-        typer.Option(metavar="WHEN", help="Watch no longer than this: 2026-03-01T09:30:00Z, or 90s, 30m, 2h, 7d."),
-    ] = None,
+    watch: Watch = False,
+    every: Every = None,
+    until: Until = None,
     by: By = None,
     since: Since = None,
     runs: RunsFolder = None,

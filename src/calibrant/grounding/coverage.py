@@ -44,10 +44,6 @@ class Coverage:
         """The cases of which the board has no complete pair."""
         return tuple(found.case for found in self.covered if found.missing)
 
-    def of_role(self, role: str) -> tuple[Covered, ...]:
-        """The cases of one role."""
-        return tuple(found for found in self.covered if found.case.seat == role)
-
     def to_dict(self) -> dict[str, Any]:
         """The coverage as plain JSON values."""
         cases = [

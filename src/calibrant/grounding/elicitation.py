@@ -352,11 +352,6 @@ def build_request(
     return Request(messages=(*system, *earlier, Message(role="user", content=text)), **common)
 
 
-def shown_text(request: Request) -> str:
-    """Everything that the seat was shown with a request, as one text."""
-    return request.text if request.text is not None else "\n".join(message.content for message in request.messages)
-
-
 def describe(outcome: Outcome | None) -> str:
     """In a few words, what form an answer takes."""
     if isinstance(outcome, Categorical | Set) and outcome.values:

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Protocol
 
 from calibrant.errors import InputError, quote
 from calibrant.records.base import Record
@@ -16,8 +16,6 @@ from calibrant.units import plain, read_number
 from calibrant.values import format_instant, parse_instant
 from calibrant.world import probes
 from calibrant.world.base import Finding, Raw, Surroundings
-
-HOUR: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
